@@ -1,0 +1,157 @@
+"""FeatureSpace: the named features of a solution, their bounds, their unit scaling and how to sample them.
+
+How the space is cut into niches lives in `tesselite.tessellation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Sampler = Callable[[int, np.random.Generator], Array]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A strictly increasing map of one feature before it is scaled to [0, 1], with its inverse; both vectorised."""
+
+    name: str
+    forward: Callable[[Array], Array]
+    inverse: Callable[[Array], Array]
+
+
+LOG = Scale("log", np.log, np.exp)
+
+
+class FeatureSpace:
+    """Named features with bounds, and the unit cube that distances are measured in.
+
+    `features` maps each name to its (low, high). `scales` gives single features another scale than linear: "log", or
+    a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units and replaces uniform sampling where
+    only a part of the box makes sense (a robot's drivable trajectories, say).
+    """
+
+    def __init__(
+        self,
+        features: Mapping[str, tuple[float, float]],
+        *,
+        scales: Mapping[str, str | Scale] | None = None,
+        sampler: Sampler | None = None,
+    ) -> None:
+        if not features:
+            raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
+        self.names: tuple[str, ...] = tuple(str(name) for name in features)
+        try:
+            bounds = np.array([tuple(features[name]) for name in features], dtype=np.float64).reshape(-1, 2)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"features: expected a (low, high) pair of numbers for each name, got {features!r}"
+            ) from None
+        for name, (low, high) in zip(self.names, bounds, strict=True):
+            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+                raise ValueError(f"features: expected finite low < high for {name!r}, got ({low}, {high})")
+        self.low: Array = bounds[:, 0].copy()
+        self.high: Array = bounds[:, 1].copy()
+        self.scales: dict[str, Scale] = self._checked_scales(scales or {})
+        self.sampler = sampler
+        # Scaled bounds; equal to low and high on linear axes.
+        self._from: Array = self._scaled(self.low[None, :])[0]
+        span = self._scaled(self.high[None, :])[0] - self._from
+        if not (np.isfinite(self._from).all() and np.isfinite(span).all() and (span > 0).all()):
+            raise ValueError("scales: expected strictly increasing maps that are finite at both bounds")
+        self._per_unit: Array = 1.0 / span
+
+    @classmethod
+    def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
+        """The unit cube in n dimensions, with features named f0, f1, ..."""
+        return cls({f"f{i}": (0.0, 1.0) for i in range(n)}, sampler=sampler)
+
+    @property
+    def n(self) -> int:
+        """Number of features."""
+        return len(self.names)
+
+    @property
+    def linear(self) -> bool:
+        """Whether every axis is scaled linearly (the compiled search loop knows only these)."""
+        return not self.scales
+
+    @property
+    def uniform(self) -> bool:
+        """Whether sampling is uniform in the unit cube."""
+        return self.sampler is None
+
+    def _checked_scales(self, scales: Mapping[str, str | Scale]) -> dict[str, Scale]:
+        checked: dict[str, Scale] = {}
+        for name, scale in scales.items():
+            if name not in self.names:
+                raise ValueError(f"scales: {name!r} is not a feature; the features are {', '.join(self.names)}")
+            if isinstance(scale, Scale):
+                checked[name] = scale
+            elif scale == "log":
+                if self.low[self.names.index(name)] <= 0:
+                    raise ValueError(f"scales: 'log' needs a low bound above 0 for {name!r}")
+                checked[name] = LOG
+            elif scale != "linear":
+                raise ValueError(f"scales: expected 'linear', 'log' or a Scale for {name!r}, got {scale!r}")
+        return checked
+
+    def _scaled(self, features: Array) -> Array:
+        if not self.scales:
+            return features
+        scaled = features.copy()
+        for i, name in enumerate(self.names):
+            if name in self.scales:
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    scaled[:, i] = self.scales[name].forward(features[:, i])
+        return scaled
+
+    def to_unit(self, features: Array) -> Array:
+        """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside."""
+        return (self._scaled(features) - self._from) * self._per_unit
+
+    def from_unit(self, unit: Array) -> Array:
+        """The inverse of `to_unit`, up to rounding."""
+        features = self._from + unit / self._per_unit
+        for i, name in enumerate(self.names):
+            if name in self.scales:
+                features[:, i] = self.scales[name].inverse(features[:, i])
+        return features
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n feature vectors, shape (n, d), in feature units: by the sampler, or uniform in the unit cube."""
+        if self.sampler is None:
+            return self.from_unit(rng.random((n, self.n)))
+        samples = np.ascontiguousarray(self.sampler(n, rng), dtype=np.float64)
+        if samples.shape != (n, self.n):
+            raise ValueError(f"sampler: expected shape {(n, self.n)}, got {samples.shape}")
+        if not np.isfinite(samples).all():
+            raise ValueError("sampler: expected finite feature values, got NaN or infinity")
+        return samples
+
+    def outside(self, features: Array) -> npt.NDArray[np.bool_]:
+        """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
+        outside: npt.NDArray[np.bool_] = ((features < self.low) | (features > self.high)).any(axis=1)
+        return outside
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, FeatureSpace)
+            and self.names == other.names
+            and np.array_equal(self.low, other.low)
+            and np.array_equal(self.high, other.high)
+            and self.scales == other.scales
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.low.tobytes(), self.high.tobytes()))
+
+    def __repr__(self) -> str:
+        shown = [f"{n}: {lo:g}..{hi:g}" for n, lo, hi in zip(self.names, self.low, self.high, strict=True)]
+        if len(shown) > 6:
+            shown = [*shown[:3], "...", *shown[-2:]]
+        return f"FeatureSpace({self.n} features; {', '.join(shown)})"

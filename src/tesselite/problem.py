@@ -1,0 +1,94 @@
+"""Problem and Evaluation: what is searched, and what an evaluated batch says.
+
+A built-in problem subclasses `Problem`; a user's function becomes one through `tesselite.problem` (see
+`function_problem`). What counts as invalid is decided here, once, whatever evaluated the batch.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.feature_space import FeatureSpace
+from tesselite.solution_space import Rows, SolutionSpace
+
+Direction = Literal["max", "min"]
+
+FITNESS_NOT_FINITE = "fitness is NaN or infinite"
+FEATURES_NOT_FINITE = "a feature is NaN or infinite"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The result of evaluating n solutions.
+
+    `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive;
+    `reasons` maps its index to why. Its fitness and features are NaN.
+    """
+
+    fitness: npt.NDArray[np.float64]
+    features: npt.NDArray[np.float64]
+    valid: npt.NDArray[np.bool_]
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None) -> Evaluation:
+        """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
+        fitness = np.array(fitness, dtype=np.float64)
+        features = np.array(features, dtype=np.float64)
+        reasons = dict(reasons or {})
+        good_fitness = np.isfinite(fitness)
+        valid = good_fitness & np.isfinite(features).all(axis=1)
+        for i in np.flatnonzero(~valid).tolist():
+            reasons.setdefault(i, FEATURES_NOT_FINITE if good_fitness[i] else FITNESS_NOT_FINITE)
+        if reasons:
+            valid[list(reasons)] = False
+            fitness[~valid] = np.nan
+            features[~valid] = np.nan
+        return cls(fitness, features, valid, reasons)
+
+    def __len__(self) -> int:
+        return len(self.fitness)
+
+    def count_reasons(self) -> Counter[str]:
+        """How many rows are invalid for each reason."""
+        return Counter(self.reasons.values())
+
+
+class Problem(ABC):
+    """Solutions that have a fitness and features, and how to evaluate a batch of them.
+
+    `direction` says whether a higher ("max") or a lower ("min") fitness is better. `floor` is the worst fitness that
+    counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
+    archive can be assessed after the search.
+    """
+
+    name: str
+    solutions: SolutionSpace
+    features: FeatureSpace
+    direction: Direction = "max"
+    floor: float | None = None
+    scenarios: tuple[str, ...] = ()
+
+    def evaluate(self, solutions: Any, scenario: str | None = None, threads: int | None = None) -> Evaluation:
+        """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.
+
+        Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
+        fails is invalid in the result; it raises nothing.
+        """
+        if scenario is not None and scenario not in self.scenarios:
+            known = ", ".join(repr(s) for s in self.scenarios) or "none"
+            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        return self.evaluate_rows(self.solutions.validate(solutions), scenario, threads)
+
+    @abstractmethod
+    def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Evaluate rows that are known to be of `self.solutions`; what the search calls."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"
