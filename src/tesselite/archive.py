@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tesselite import elitism
 from tesselite.feature_space import FeatureSpace
-from tesselite.problem import Direction, Evaluation
+from tesselite.evaluation import Direction, Evaluation
 from tesselite.solution_space import Rows
 
 Floats = npt.NDArray[np.float64]

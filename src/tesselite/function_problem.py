@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.feature_space import FeatureSpace
-from tesselite.problem import Direction, Evaluation, Problem
+from tesselite.evaluation import Direction, Evaluation, Problem
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
 

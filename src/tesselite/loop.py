@@ -8,17 +8,26 @@ threads nor on where a stretch of batches is cut.
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import numba
 import numpy as np
-from numba import prange
 
 from tesselite import elitism
 from tesselite.block import EXCEPTION, call_block
 from tesselite.breeding import CHUNK, draw_parents, vary, words_per_offspring
 from tesselite.compiled import kernel
-from tesselite.problem import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite.crew import (
+    MESSAGE,
+    claim,
+    dismiss,
+    new_control,
+    publish,
+    report_done,
+    wait_for_work,
+    wait_until_done,
+)
+from tesselite.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.nearest.rows import find_rows
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -131,8 +140,9 @@ def _insert(
             elite_solutions[row, j] = solutions[i, j]
 
 
-@kernel(parallel=True)
+@kernel()
 def _run_batches(
+    leader: bool,
     first: int,
     evaluations: int,
     batch_size: int,
@@ -149,33 +159,53 @@ def _run_batches(
     keys: Any,
     rows: Any,
     counts: Any,
+    control: Any,
 ) -> None:
-    """Run batches from evaluation number `first` until `evaluations` more are done or the room for elites runs out."""
-    elite_solutions = elites[3]
-    while counts[_DONE] < evaluations:
-        count = min(batch_size, evaluations - counts[_DONE])
-        if counts[_ROWS] + count > room:
-            return
-        start_of_batch = first + counts[_DONE]
-        n_rows = counts[_ROWS]
-        for chunk in prange((count + CHUNK - 1) // CHUNK):
+    """Run batches from evaluation number `first` until `evaluations` more are done or the room for elites runs out.
+
+    The leader publishes batches and inserts their results; the other threads of the crew run the same function and
+    only claim chunks, as the leader does too while there are any.
+    """
+    spins = 0
+    while True:
+        chunk, n_chunks, count = -1, 0, 0
+        if leader:
+            count = min(batch_size, evaluations - counts[_DONE])
+            if count == 0 or counts[_ROWS] + count > room:
+                dismiss(control)
+                return
+            n_chunks = (count + CHUNK - 1) // CHUNK
+            control[MESSAGE] = count
+            control[MESSAGE + 1] = first + counts[_DONE]
+            control[MESSAGE + 2] = counts[_ROWS]
+            publish(control, n_chunks)
+        chunk = claim(control)
+        while chunk >= 0:
             start = chunk * CHUNK
-            stop = min(start + CHUNK, count)
             _evaluate_chunk(
                 start,
-                stop,
-                start_of_batch,
-                n_rows,
+                min(start + CHUNK, control[MESSAGE]),
+                control[MESSAGE + 1],
+                control[MESSAGE + 2],
                 variation,
                 address,
                 low,
                 per_unit,
                 lookup,
-                elite_solutions,
+                elites[3],
                 batch,
             )
-        _insert(count, start_of_batch, sign, low, high, batch, elites, keys, rows, counts)
-        counts[_DONE] += count
+            report_done(control)
+            spins = 0
+            chunk = claim(control)
+        if leader:
+            wait_until_done(control, n_chunks)
+            _insert(count, control[MESSAGE + 1], sign, low, high, batch, elites, keys, rows, counts)
+            counts[_DONE] += count
+        else:
+            spins += 1
+            if not wait_for_work(control, spins):
+                return
 
 
 def runs(search: MapElites) -> bool:
@@ -211,7 +241,9 @@ class CompiledLoop:
     def __init__(self, search: MapElites, problem: CompiledProblem, batch_size: int, threads: int) -> None:
         self._search = search
         self._batch_size = batch_size
-        self._threads = threads
+        # More threads than chunks would only wait.
+        self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
+        self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
         self._address = problem.block_address()
         space, width = problem.features, problem.solutions.width
         assert isinstance(search.variation, Operator)
@@ -235,16 +267,15 @@ class CompiledLoop:
         """Spend this many evaluations on batches of offspring."""
         search, archive = self._search, self._search.archive
         space = archive.tessellation.space
-        numba.set_num_threads(min(self._threads, numba.config.NUMBA_NUM_THREADS))
         while evaluations > 0:
             archive.reserve(max(self._batch_size, len(archive)))
             counts = np.zeros(_N_COUNTS, np.int64)
             counts[_ROWS] = len(archive)
-            _run_batches(
+            task = (
                 search.evaluations,
                 evaluations,
                 self._batch_size,
-                # Every niche has a row of its own, so a full-size archive never runs out of room.
+                # Every niche has a row of its own, so an archive with room for all never runs out of it.
                 archive.capacity if archive.capacity < archive.n_niches else 2**62,
                 archive.sign,
                 self._variation,
@@ -257,7 +288,12 @@ class CompiledLoop:
                 archive.arrays(),
                 *archive.index(),
                 counts,
+                new_control(),
             )
+            helping = [self._pool.submit(_run_batches, False, *task) for _ in range(self._helpers)] if self._pool else []
+            _run_batches(True, *task)
+            for helper in helping:
+                helper.result()
             archive.note_filled(int(counts[_ROWS]))
             archive.out_of_bounds += int(counts[_OUTSIDE])
             reasons = {

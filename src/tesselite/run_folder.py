@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -222,8 +221,6 @@ class RunFolder:
         row = [seconds if name == "seconds" else state[name] for name in PROGRESS]
         with self.progress_file.open("a", newline="") as file:
             csv.writer(file, lineterminator="\n").writerow([_cell(value) for value in row])
-            file.flush()
-            os.fsync(file.fileno())
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:

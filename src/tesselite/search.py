@@ -14,7 +14,7 @@ import numpy as np
 
 from tesselite import variation as operators
 from tesselite.archive import Added, Archive, Tessellation
-from tesselite.problem import Direction, Evaluation, Problem
+from tesselite.evaluation import Direction, Evaluation, Problem
 from tesselite.seeds import Purpose, checked_seed, generator, key
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads

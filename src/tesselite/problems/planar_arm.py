@@ -16,7 +16,7 @@ from tesselite.block import native_block
 from tesselite.fast_math import sincos
 from tesselite.feature_space import FeatureSpace
 from tesselite.function_problem import CompiledProblem
-from tesselite.problem import Problem
+from tesselite.evaluation import Problem
 from tesselite.solution_space import Box
 
 TWO_PI = 2.0 * np.pi
