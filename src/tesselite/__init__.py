@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tesselite import problems, variation
     from tesselite.archive import Added, Archive, Elite, Elites, Status
+    from tesselite.evaluation import Evaluation, Problem
     from tesselite.fast_math import sincos
     from tesselite.feature_space import FeatureSpace, Scale
     from tesselite.function_problem import problem
-    from tesselite.evaluation import Evaluation, Problem
     from tesselite.run import resume
     from tesselite.search import MapElites, NothingValid, illuminate
     from tesselite.solution_space import Box, Levels, SolutionSpace

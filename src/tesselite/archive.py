@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite import elitism
-from tesselite.feature_space import FeatureSpace
 from tesselite.evaluation import Direction, Evaluation
+from tesselite.feature_space import FeatureSpace
 from tesselite.solution_space import Rows
 
 Floats = npt.NDArray[np.float64]
@@ -94,14 +94,18 @@ class Elites:
 
     def __getitem__(self, i: int) -> Elite:
         return Elite(
-            int(self.niches[i]), float(self.fitness[i]), self.features[i], self.solutions[i], int(self.evaluations[i])
+            int(self.niches[i]),
+            float(self.fitness[i]),
+            self.features[i],
+            self.solutions[i],
+            int(self.evaluations[i]),
         )
 
     def __iter__(self) -> Iterator[Elite]:
         return (self[i] for i in range(len(self)))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """One array per column (`pandas.DataFrame(elites.columns())`): niche, fitness, evaluation, features, x0, x1, ..."""
+        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, the features, x0, x1, ..."""
         table: dict[str, npt.NDArray[Any]] = {
             "niche": self.niches,
             "fitness": self.fitness,
@@ -380,7 +384,11 @@ class Archive:
     def empty_copy(self) -> Archive:
         """An empty archive on the same tessellation, of the same kind."""
         return Archive(
-            self.tessellation, self.width, dtype=self._solutions.dtype, direction=self.direction, floor=self.floor
+            self.tessellation,
+            self.width,
+            dtype=self._solutions.dtype,
+            direction=self.direction,
+            floor=self.floor,
         )
 
     def copy(self) -> Archive:

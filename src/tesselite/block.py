@@ -52,15 +52,22 @@ def _call(typingctx: Any, address: Any, rows: Any, n: Any, fitness: Any, feature
 
 @kernel()
 def call_block(address: int, rows: Any, fitness: Any, features: Any, status: Any) -> None:
-    """Evaluate contiguous rows (n, width) by the block at this address into fitness (n,), features (n, d), status (n,)."""
+    """Evaluate contiguous rows (n, width) by the block at this address into fitness, features (n, d) and status."""
     _call(
-        address, rows.ctypes.data, rows.shape[0], fitness.ctypes.data, features.ctypes.data, status.ctypes.data
+        address,
+        rows.ctypes.data,
+        rows.shape[0],
+        fitness.ctypes.data,
+        features.ctypes.data,
+        status.ctypes.data,
     )
 
 
 def native_block(function: Callable[..., None]) -> Any:
     """Compile a block function written against `SIGNATURE`, kept on disk."""
-    return compile_cached(lambda cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(function))
+    return compile_cached(
+        lambda cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(function)
+    )
 
 
 def block_of_function(function: Any, width: int, n_features: int, scenario: int | None) -> Any:

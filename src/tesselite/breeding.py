@@ -69,7 +69,7 @@ def vary(
     noise: Any,
     out: Any,
 ) -> None:
-    """Fill out (n, width) with offspring of rows parents[0] of `mothers` and, for some operators, parents[1] of `fathers`.
+    """Fill out (n, width) with offspring of rows parents[0] of `mothers` and, for two parents, parents[1] of `fathers`.
 
     n is at most CHUNK; `noise` is scratch for 2 * CHUNK * words_per_offspring values; `parameters` are the operator's
     two numbers and how bounds are kept.
@@ -78,7 +78,7 @@ def vary(
     words = words_per_offspring(code, width)
     counter = np.uint64(first) * np.uint64(words)
     mode = parameters[2]
-    if code == GAUSSIAN or code == ISO_LINE:
+    if code in (GAUSSIAN, ISO_LINE):
         fill_normals(key, counter, noise[: 2 * n * words])
     if code == GAUSSIAN:
         for i in range(n):
@@ -171,5 +171,16 @@ def breed(
         draw_parents(selection_key, first + start, n_rows, chosen)
         part = out[start : start + count]
         vary(
-            code, parameters, solutions, solutions, chosen, low, high, levels, variation_key, first + start, noise, part
+            code,
+            parameters,
+            solutions,
+            solutions,
+            chosen,
+            low,
+            high,
+            levels,
+            variation_key,
+            first + start,
+            noise,
+            part,
         )

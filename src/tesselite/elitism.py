@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def new_index(n_niches: int, n_rows: int) -> tuple[Ints, Ints]:
-    """An empty index (keys, rows) with room for n_rows filled niches; keys has no entry where rows is indexed directly."""
+    """An empty index (keys, rows) with room for n_rows filled niches; no keys where rows is indexed directly."""
     if n_niches <= DENSE_NICHES:
         return np.empty(0, np.int64), np.full(n_niches, EMPTY, np.int64)
     size = 64
@@ -49,8 +49,8 @@ def _slot(keys: Any, niche: int) -> int:
 def find_row(keys: Any, rows: Any, niche: int) -> int:
     """The row of a niche's elite, or -1 if the niche is empty."""
     if keys.shape[0] == 0:
-        return rows[niche]  # type: ignore[no-any-return]
-    return rows[_slot(keys, niche)]  # type: ignore[no-any-return]
+        return rows[niche]
+    return rows[_slot(keys, niche)]
 
 
 @kernel()
@@ -107,7 +107,7 @@ def compete_batch(
     status: Any,
     row_of: Any,
 ) -> int:
-    """Decide a batch in order; writes status, row_of and the elites' fitness and niche, and returns the new row count."""
+    """Decide a batch in order; writes status, row_of and the elites' fitness and niche; returns the new row count."""
     for i in range(niches.shape[0]):
         if not valid[i]:
             status[i] = INVALID

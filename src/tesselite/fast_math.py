@@ -126,7 +126,7 @@ def unit_uniform(word: np.uint64) -> float:
 
 
 @kernel(inline="always")
-def uniform_index(word: np.uint64, n: int) -> int:
+def uniform_index(word: np.uint64, n: int) -> Any:
     """A whole number in [0, n) for n below 2^31, from the upper half of a word (bias below n / 2^32)."""
     return np.int64(((word >> _U32) * np.uint64(n)) >> _U32)
 

@@ -135,8 +135,7 @@ class FeatureSpace:
 
     def outside(self, features: Array) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
-        outside: npt.NDArray[np.bool_] = ((features < self.low) | (features > self.high)).any(axis=1)
-        return outside
+        return np.asarray(((features < self.low) | (features > self.high)).any(axis=1))
 
     def __eq__(self, other: object) -> bool:
         return (

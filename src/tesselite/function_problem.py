@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
 from tesselite.evaluation import Direction, Evaluation, Problem
+from tesselite.feature_space import FeatureSpace
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
 
@@ -44,9 +44,8 @@ class FunctionProblem(Problem):
         self.floor = floor
         self.scenarios = tuple(scenarios)
         self.batch = batch
-        self.name = name or getattr(function, "__name__", type(function).__name__)
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.__doc__ = function.__doc__
-        self.__module__ = getattr(function, "__module__", __name__)
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """Call the function itself."""
@@ -154,7 +153,12 @@ class CompiledProblem(Problem):
         address = self.block_address(scenario)
         n, d = len(rows), self.features.n
         out = (np.empty(n), np.empty((n, d)), np.ones(n, np.int64))
-        in_chunks(lambda start, stop: block.evaluate(address, rows, d, start, stop, out), n, 64, checked_threads(threads))
+        in_chunks(
+            lambda start, stop: block.evaluate(address, rows, d, start, stop, out),
+            n,
+            64,
+            checked_threads(threads),
+        )
         fitness, features, status = out
         failed = np.flatnonzero(status).tolist()
         reasons = dict.fromkeys(failed, block.EXCEPTION)

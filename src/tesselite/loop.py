@@ -113,7 +113,16 @@ def _evaluate_chunk(
 
 @kernel()
 def _insert(
-    count: int, first: int, sign: float, low: Any, high: Any, batch: Any, elites: Any, keys: Any, rows: Any, counts: Any
+    count: int,
+    first: int,
+    sign: float,
+    low: Any,
+    high: Any,
+    batch: Any,
+    elites: Any,
+    keys: Any,
+    rows: Any,
+    counts: Any,
 ) -> None:
     """Insert the batch's rows in order, as `Archive.add`."""
     solutions, fitness, features, _, niches, status, _, _ = batch
@@ -290,7 +299,9 @@ class CompiledLoop:
                 counts,
                 new_control(),
             )
-            helping = [self._pool.submit(_run_batches, False, *task) for _ in range(self._helpers)] if self._pool else []
+            helping = (
+                [self._pool.submit(_run_batches, False, *task) for _ in range(self._helpers)] if self._pool else []
+            )
             _run_batches(True, *task)
             for helper in helping:
                 helper.result()

@@ -28,7 +28,7 @@ _PROGRESS_ROWS = 200  # about so many rows in progress.csv
 Observer = Callable[[MapElites, int], object]
 
 
-class Interrupted(Exception):  # noqa: N818 - an event, not an error
+class Interrupted(RuntimeError):
     """The run was stopped by a signal after everything was saved."""
 
     def __init__(self, signal_number: int, folder: Path) -> None:
@@ -150,9 +150,7 @@ def resume(
         return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
 
 
-def _search(
-    problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int
-) -> MapElites:
+def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
     return MapElites(
         problem.solutions,
         niches,
@@ -246,7 +244,7 @@ def _signals() -> Iterator[list[int]]:
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
-    old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    old = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def note(number: int, frame: object) -> None:
         received.append(number)

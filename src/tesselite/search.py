@@ -187,7 +187,9 @@ def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads
 
 def _explain(problem: Problem, evaluated: Evaluation) -> str:
     reasons = ", ".join(f"{n} x {reason}" for reason, n in evaluated.count_reasons().most_common())
-    error = evaluated.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    error = (
+        evaluated.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    )
     return f"{problem.name}: none of the first {len(evaluated)} evaluations is valid ({reasons}).\n{error}"
 
 

@@ -64,9 +64,7 @@ class Operator:
             stop = min(start + breeding.CHUNK, len(out))
             chosen = np.tile(np.arange(start, stop), (2, 1))
             part = out[start:stop]
-            breeding.vary(
-                code, numbers, pairs[0], pairs[1], chosen, low, high, levels, key, start, noise, part
-            )
+            breeding.vary(code, numbers, pairs[0], pairs[1], chosen, low, high, levels, key, start, noise, part)
         return out
 
     def compiled(self, space: Any) -> tuple[int, Any, Any, Any, Any]:
@@ -121,7 +119,7 @@ def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip")
 
 
 def resample(probability: float = 0.05) -> Operator:
-    """Draw each value again with this probability, uniformly among all levels (the paper's hexapod, table of parameters)."""
+    """Draw each value again with this probability, uniformly among all levels (the paper's hexapod)."""
     return Operator("resample", breeding.RESAMPLE, (_checked("probability", probability, 0, 1), 0.0), 1)
 
 

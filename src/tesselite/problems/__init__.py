@@ -77,9 +77,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
-            raise ValueError(
-                f"problem: there is no module {module_name!r}, neither installed nor in {here}"
-            ) from None
+            raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
         raise
     found = module
     for part in attribute.split("."):

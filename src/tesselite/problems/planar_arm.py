@@ -13,10 +13,10 @@ import numpy as np
 from numba import carray
 
 from tesselite.block import native_block
+from tesselite.evaluation import Problem
 from tesselite.fast_math import sincos
 from tesselite.feature_space import FeatureSpace
 from tesselite.function_problem import CompiledProblem
-from tesselite.evaluation import Problem
 from tesselite.solution_space import Box
 
 TWO_PI = 2.0 * np.pi
