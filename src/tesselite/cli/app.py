@@ -192,6 +192,29 @@ def export(
     export_archive(folder, to.value, out, json_)
 
 
+class FigureFormat(StrEnum):
+    """What a figure can be written as."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+@app.command("plot")
+def plot(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the pictures; DIR/figures by default.")
+    ] = None,
+    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    json_: JsonOption = False,
+) -> None:
+    """Draw a run: its progress, its archive, and what its problem has to show."""
+    from tesselite.cli.picturing import plot as draw
+
+    draw(folder, out, kind.value, json_)
+
+
 @app.command("cvt")
 def cvt(
     dims: Annotated[
