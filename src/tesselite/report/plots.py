@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tesselite.archive import Archive
+from tesselite.problems import by_name
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
@@ -28,4 +29,4 @@ def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
         title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
         draw_archive(made, archive, title)
         files.append(save(made, out / f"archive.{kind}"))
-    return files
+    return files + by_name(settings.problem).draw(archive, out, kind)
