@@ -148,7 +148,9 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
 
 
 @kernel()
-def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles) -> None:
+def pack(
+    rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles
+) -> None:
     """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
     m, d = rows.shape
     n = columns.shape[1]
@@ -276,9 +278,7 @@ def assign_by_lists(
         # single precision: coordinates in [0, 1] are rounded by up to 3e-8.
         limit = 4.0 * largest + _margin(largest, d)
         if grew:
-            n_near = _within(
-                x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch
-            )
+            n_near = _within(x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch)
         else:
             n_near = _within(
                 x,
