@@ -183,7 +183,7 @@ class ExportFormat(StrEnum):
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
     to: Annotated[ExportFormat, typer.Option(help="Format of the file.")] = ExportFormat.CSV,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/archive.FORMAT by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/elites.FORMAT by default.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Write a run's elites in another format."""
@@ -259,7 +259,7 @@ def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
     try:
         app()
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TESSELITE_DEBUG"):
             raise
         from tesselite.run import Interrupted
@@ -269,7 +269,10 @@ def main() -> None:
         if isinstance(error, Interrupted):
             sys.stderr.write(f"{error}\n")
             sys.exit(128 + error.signal_number)
-        said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and error.filename is None:
+            said = error.strerror or str(error)  # our own words, without the number of the error
+        else:
+            said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
         sys.stderr.write(f"Error: {said}\n")
         sys.exit(2)
     except KeyboardInterrupt:
