@@ -97,7 +97,6 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
 def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None, embed: bool = True) -> Path:
     """Write the archive, atomically. `evaluations` makes the file a checkpoint of a search."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     elites = archive.in_order_of_filling()
     by_niche = np.argsort(elites.niches)
@@ -126,8 +125,15 @@ def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None
         "tessellation": describe_tessellation(archive.tessellation, embed=embed),
     }
     table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
-    write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
+    write_atomically(path, lambda part: _write(table, part))
     return path
+
+
+def _write(table: Any, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    # With checksums a flipped bit is an error when the file is read, not another number.
+    pq.write_table(table, path, compression="zstd", use_dictionary=False, write_page_checksum=True)
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any]]:
@@ -138,7 +144,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
-        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
+        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1, page_checksum_verification=True).read()
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: not a readable Parquet file, or damaged ({str(error).splitlines()[0]})") from None
     about = (table.schema.metadata or {}).get(_KEY)
