@@ -19,7 +19,7 @@ from tesselite import variation as operators
 from tesselite.archive import Tessellation
 from tesselite.evaluation import Problem
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
-from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, tessellate
+from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
 
 CHECKPOINT_SECONDS = 30.0
@@ -80,8 +80,8 @@ def start(
     observer: Observer | None = None,
 ) -> Summary:
     """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
+    initial = checked_count("initial", initial)
     started = time.perf_counter()
     seed = checked_seed(seed)
     with RunFolder.create(folder) as place:
