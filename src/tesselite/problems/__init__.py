@@ -6,9 +6,12 @@ Each problem's module is imported when it is asked for.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tesselite.evaluation import Problem
 
@@ -69,6 +72,15 @@ def by_name(spec: str) -> Problem:
     return _imported(spec, name, variant)
 
 
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Whether the function can be called without arguments; an objective that nobody decorated cannot."""
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     here = str(Path.cwd())
     if here not in sys.path:
@@ -79,7 +91,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
         raise
-    found = module
+    found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
             problems = [name for name, value in vars(module).items() if isinstance(value, Problem)]
@@ -87,7 +99,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
                 f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
             )
         found = getattr(found, part)
-    if not isinstance(found, Problem) and callable(found):
+    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
         made = found()
         if isinstance(made, Problem):
             return made
