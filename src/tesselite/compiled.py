@@ -32,7 +32,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("TESSELITE_CACHE_DIR") or platformdirs.user_cache_dir("tesselite"))
 
 
-_IMPORT = re.compile(r"^(?:from|import) (tesselite[\w.]*)(?: import \(?([\w, \n#:-]*)\)?)?", re.MULTILINE)
+_IMPORT = re.compile(r"^(?:from|import) (tesselite[\w.]*)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE)
 
 
 def _file_of(module: str) -> Path | None:

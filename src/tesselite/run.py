@@ -87,16 +87,10 @@ def start(
     observer: Observer | None = None,
 ) -> Summary:
     """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
-<<<<<<< HEAD
     started = time.perf_counter()
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
-    _check_options(threads, checkpoint_seconds)
-=======
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     initial = checked_count("initial", initial)
-    started = time.perf_counter()
->>>>>>> coretests
+    _check_options(threads, checkpoint_seconds)
     seed = checked_seed(seed)
     niches: Tessellation | None = None
     if n_niches is None or grid is not None or tessellation is not None:

@@ -269,7 +269,6 @@ def illuminate(
     with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
     end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
     """
-<<<<<<< HEAD
     if out is not None:
         from tesselite.run import start  # runs are made of searches, so they come later in the import order
 
@@ -287,11 +286,7 @@ def illuminate(
             threads=threads,
             observer=(lambda search, _: progress(search)) if progress else None,
         ).search.archive
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
-=======
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
->>>>>>> coretests
     seed = checked_seed(seed)
     search = MapElites(
         problem.solutions,

@@ -8,11 +8,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-<<<<<<< HEAD
 import traceback
-=======
 from collections.abc import Callable
->>>>>>> coretests
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +73,6 @@ def by_name(spec: str) -> Problem:
     return _imported(spec, name, variant)
 
 
-<<<<<<< HEAD
 def _failed(doing: str, error: Exception) -> ValueError:
     """What went wrong in the user's module, and where, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
@@ -84,7 +80,8 @@ def _failed(doing: str, error: Exception) -> ValueError:
     if isinstance(error, SyntaxError):  # tells the place itself
         where = ""
     return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
-=======
+
+
 def _takes_nothing(function: Callable[..., Any]) -> bool:
     """Whether the function can be called without arguments; an objective that nobody decorated cannot."""
     try:
@@ -92,7 +89,6 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return False
     return True
->>>>>>> coretests
 
 
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
@@ -104,15 +100,10 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
-<<<<<<< HEAD
         raise _failed(f"importing {module_name}", error) from error
     except Exception as error:
         raise _failed(f"importing {module_name}", error) from error
-    found = module
-=======
-        raise
     found: Any = module
->>>>>>> coretests
     for part in attribute.split("."):
         if not hasattr(found, part):
             problems = [name for name, value in vars(module).items() if isinstance(value, Problem)]
@@ -120,19 +111,11 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
                 f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
             )
         found = getattr(found, part)
-<<<<<<< HEAD
-    if not isinstance(found, Problem) and callable(found):
-        made = None
+    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
         try:
             made = found()
         except Exception as error:
-            trace = error.__traceback__
-            if trace and trace.tb_next:  # else it takes arguments, so it was not meant to be called like this
-                raise _failed(f"calling {spec}()", error) from error
-=======
-    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
-        made = found()
->>>>>>> coretests
+            raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):
             return made
     if not isinstance(found, Problem):
