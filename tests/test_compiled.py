@@ -1,0 +1,59 @@
+"""The cache of machine code is keyed by everything that a kernel can call."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import tesselite
+from tesselite import compiled
+
+PACKAGE = Path(tesselite.__file__).parent
+
+PROGRAM = """
+from tesselite import compiled
+from tesselite.breeding import words_per_offspring
+print(compiled._kernel_cache("tesselite.breeding"), words_per_offspring(4, 7))
+"""
+
+
+def test_modules_behind_a_module_are_those_it_imports_directly_and_through_others():
+    behind = compiled._modules_behind("tesselite.loop")
+    assert {"tesselite.loop", "tesselite.breeding", "tesselite.fast_math", "tesselite.crew"} <= set(behind)
+    assert "tesselite.tessellation.nearest.tree" in behind
+    assert "tesselite.cli.app" not in behind
+
+
+def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
+    copy = tmp_path / "source" / "tesselite"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(copy.parent), "TESSELITE_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    folder, words = run()
+    assert run() == [folder, words]
+    other = copy / "fast_math.py"  # breeding's kernels call into it
+    other.write_text(other.read_text() + "\n# changed\n")
+    assert run()[0] != folder
+    unrelated = copy / "run.py"
+    changed = run()
+    unrelated.write_text(unrelated.read_text() + "\n# changed\n")
+    assert run() == changed
+
+
+def test_unused_folders_are_removed_after_a_month(tmp_path):
+    import os
+    import time
+
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (time.time() - 40 * 24 * 3600,) * 2)
+    compiled._remove_unused.__wrapped__(tmp_path)
+    assert not old.exists()
+    assert new.exists()
