@@ -143,6 +143,14 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
         space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
+    elif (list(space.names), space.low.tolist(), space.high.tolist()) != (
+        about["names"],
+        about["low"],
+        about["high"],
+    ) or {name: scale.name for name, scale in space.scales.items()} != about["scales"]:
+        raise ValueError(
+            f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given"
+        )
     centroids = np.column_stack([table.column(name).to_numpy() for name in about["names"]])
     stored_p = float(about["p"])
     if p is not None and p != stored_p:

@@ -116,7 +116,9 @@ def _pairs(tessellation: VoronoiTessellation) -> Figure:
         axes.set_yticks([])
         axes.set_xlabel(space.names[0])
     else:
-        figure = Figure(figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained")
+        figure = Figure(
+            figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained"
+        )
         ratios = [1.0] * shown + ([1.1] if curve else [])
         grid = figure.add_gridspec(len(ratios), shown, height_ratios=ratios)
         size = float(np.clip(3000.0 / len(centroids), 0.2, 10.0))

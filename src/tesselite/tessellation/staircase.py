@@ -323,7 +323,14 @@ class StaircaseLloyd:
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
-                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
+                    self.points,
+                    self.members,
+                    self.starts,
+                    self._centers,
+                    self.changed,
+                    self.moved,
+                    first,
+                    last,
                 ),
                 self.k,
                 self.k // 16 + 1,
@@ -392,7 +399,7 @@ class StaircaseLloyd:
         mean = some.mean(axis=0)
         some -= mean
         values, vectors = np.linalg.eigh(some.T @ some)
-        if values[: -_COMPONENTS].sum() > _LEFT_OVER * values.sum():
+        if values[:-_COMPONENTS].sum() > _LEFT_OVER * values.sum():
             return None
         components = np.ascontiguousarray(vectors[:, -_COMPONENTS:].T)
         parts = np.empty((self.n, _COMPONENTS + 1), np.float32)

@@ -31,11 +31,16 @@ _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _WHOLE = ir.IntType(64)
 
 
-def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any, bias: Any, bias_at: Any) -> Any:
+def _scores(
+    builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any, bias: Any, bias_at: Any
+) -> Any:
     """The tile's twelve vectors of scores; rows are at xs[x_at + r * d:], the panel (d, 16) at panel[panel_at:]."""
     lanes = ir.Constant(_WHOLE, LANES)
     zero = ir.Constant(_VECTOR, None)
-    first = [load_lanes(builder, bias, bias_at, _VECTOR), load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR)]
+    first = [
+        load_lanes(builder, bias, bias_at, _VECTOR),
+        load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR),
+    ]
     totals = [[cgutils.alloca_once_value(builder, first[h]) for h in (0, 1)] for _ in range(ROWS)]
     parts = [[cgutils.alloca_once(builder, _VECTOR) for _ in (0, 1)] for _ in range(ROWS)]
     row_at = [builder.add(x_at, builder.mul(d, ir.Constant(_WHOLE, r))) for r in range(ROWS)]
@@ -52,7 +57,10 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
         with cgutils.for_range(builder, length) as inner:
             j = builder.add(begin, inner.index)
             at = builder.add(panel_at, builder.mul(j, ir.Constant(_WHOLE, COLUMNS)))
-            columns = [load_lanes(builder, panel, at, _VECTOR), load_lanes(builder, panel, builder.add(at, lanes), _VECTOR)]
+            columns = [
+                load_lanes(builder, panel, at, _VECTOR),
+                load_lanes(builder, panel, builder.add(at, lanes), _VECTOR),
+            ]
             for r in range(ROWS):
                 value = splat(builder, builder.load(builder.gep(xs, [builder.add(row_at[r], j)])), _VECTOR)
                 for h in (0, 1):
@@ -60,7 +68,9 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
                     builder.store(builder.fadd(builder.load(parts[r][h]), product, flags=flags), parts[r][h])
         for r in range(ROWS):
             for h in (0, 1):
-                builder.store(builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h])
+                builder.store(
+                    builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h]
+                )
     return [[builder.load(totals[r][h]) for h in (0, 1)] for r in range(ROWS)]
 
 
@@ -149,7 +159,8 @@ def tile_masks(
             limit = splat(builder, scalar, _VECTOR)
             low, high = (
                 builder.zext(
-                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)), _WHOLE
+                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)),
+                    _WHOLE,
                 )
                 for h in (0, 1)
             )
@@ -264,7 +275,9 @@ def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
 
 
 @kernel()
-def panel_rows(points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints) -> None:
+def panel_rows(
+    points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints
+) -> None:
     """out[start:stop] = ids of the nearest centroids by products, decided in double precision where it matters."""
     d = points.shape[1]
     n_panels = ints[0]
