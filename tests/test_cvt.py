@@ -166,9 +166,7 @@ def test_samples_progress_and_start():
         np.testing.assert_allclose(niches.centroids[c], rows[labels == c].mean(axis=0), rtol=1e-9, atol=1e-9)
     again = cvt(SQUARE, 20, samples=rows, seed=0, start=niches.centroids)
     np.testing.assert_allclose(np.sort(again.centroids, axis=0), np.sort(niches.centroids, axis=0), atol=1e-9)
-    drawn = cvt(
-        SQUARE, 20, samples=lambda n, rng: SQUARE.from_unit(rng.random((n, 2)) * 0.5), seed=0, n_samples=500
-    )
+    drawn = cvt(SQUARE, 20, samples=lambda n, rng: SQUARE.from_unit(rng.random((n, 2)) * 0.5), seed=0, n_samples=500)
     assert drawn.unit_centroids.max() < 0.5
 
 

@@ -91,8 +91,8 @@ def test_refused_parquet_and_missing(niches, tmp_path):
     pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "b.parquet")
     with pytest.raises(ValueError, match="fingerprint does not match"):
         load_tessellation(tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match="wrong|out of|expected 'f1' in"):
-        np.save(tmp_path / "c.npy", np.array([[0.5, 7.0]]))
+    np.save(tmp_path / "c.npy", np.array([[0.5, 7.0]]))
+    with pytest.raises(ValueError, match="expected 'f1' in"):
         load_tessellation(tmp_path / "c.npy", UNIT)
     with pytest.raises(ValueError, match="ends in"):
         niches.save(tmp_path / "a.xyz")
@@ -162,10 +162,8 @@ def test_best_quantisers():
 
 def test_description_is_json(niches):
     text = json.loads(json.dumps(describe(niches)))
-    for key in (
-        "n_niches dims n_samples p iterations converged mean_squared_distance mean_distance ratio_to_random seconds"
-    ).split():
-        assert key in text
+    asked = {"n_niches", "dims", "n_samples", "p", "iterations", "converged", "mean_squared_distance"}
+    assert asked | {"mean_distance", "ratio_to_random", "seconds"} <= set(text)
     assert text["n_niches"] == 40
     assert describe(VoronoiTessellation(UNIT, [[0.5, 0.5]], p=np.inf))["p"] == "inf"
 

@@ -71,7 +71,9 @@ def _cells(tessellation: VoronoiTessellation) -> Figure:
         _draw_borders(axes, tessellation)
     if k <= _MOST_DOTS:
         size = float(np.clip(4000.0 / k, 0.1, 12.0))
-        axes.scatter(*tessellation.centroids.T, s=size, color=_DOT, linewidths=0, zorder=2)
+        axes.scatter(
+            tessellation.centroids[:, 0], tessellation.centroids[:, 1], s=size, color=_DOT, linewidths=0, zorder=2
+        )
     for axis, name in ((axes.set_xscale, space.names[0]), (axes.set_yscale, space.names[1])):
         if name in space.scales and space.scales[name].name == "log":
             axis("log")
@@ -93,8 +95,7 @@ def _draw_borders(axes: Any, tessellation: VoronoiTessellation) -> None:
     border[:, 1:] |= niches[:, 1:] != niches[:, :-1]
     border[1:] |= niches[1:] != niches[:-1]
     edges = [
-        tessellation.space.from_unit(np.column_stack([np.linspace(0, 1, pixels + 1)] * 2))[:, axis]
-        for axis in (0, 1)
+        tessellation.space.from_unit(np.column_stack([np.linspace(0, 1, pixels + 1)] * 2))[:, axis] for axis in (0, 1)
     ]
     shown = np.ma.masked_equal(border.astype(float), 0.0)
     axes.pcolormesh(*edges, shown, cmap="Blues", vmin=0.0, vmax=1.2, rasterized=True)
@@ -116,9 +117,7 @@ def _pairs(tessellation: VoronoiTessellation) -> Figure:
         axes.set_yticks([])
         axes.set_xlabel(space.names[0])
     else:
-        figure = Figure(
-            figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained"
-        )
+        figure = Figure(figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained")
         ratios = [1.0] * shown + ([1.1] if curve else [])
         grid = figure.add_gridspec(len(ratios), shown, height_ratios=ratios)
         size = float(np.clip(3000.0 / len(centroids), 0.2, 10.0))

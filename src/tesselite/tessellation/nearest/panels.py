@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import types
 
 from tesselite.compiled import kernel
-from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, splat, store_lanes
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    cgutils,
+    data_pointer,
+    load_lanes,
+    splat,
+    store_lanes,
+    vector_operation,
+)
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -31,9 +38,7 @@ _VECTOR = ir.VectorType(ir.FloatType(), LANES)
 _WHOLE = ir.IntType(64)
 
 
-def _scores(
-    builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any, bias: Any, bias_at: Any
-) -> Any:
+def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any, bias: Any, bias_at: Any) -> Any:
     """The tile's twelve vectors of scores; rows are at xs[x_at + r * d:], the panel (d, 16) at panel[panel_at:]."""
     lanes = ir.Constant(_WHOLE, LANES)
     zero = ir.Constant(_VECTOR, None)
@@ -68,13 +73,11 @@ def _scores(
                     builder.store(builder.fadd(builder.load(parts[r][h]), product, flags=flags), parts[r][h])
         for r in range(ROWS):
             for h in (0, 1):
-                builder.store(
-                    builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h]
-                )
+                builder.store(builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h])
     return [[builder.load(totals[r][h]) for h in (0, 1)] for r in range(ROWS)]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def tile_top_two(
     typing: Any,
     xs: Any,
@@ -105,9 +108,7 @@ def tile_top_two(
         bests, seconds, numbers = pointer(8), pointer(9), pointer(10)
         integers = ir.VectorType(ir.IntType(32), LANES)
         twice = builder.trunc(builder.mul(args[7], ir.Constant(_WHOLE, 2)), ir.IntType(32))
-        halves = [
-            splat(builder, builder.add(twice, ir.Constant(ir.IntType(32), h)), integers) for h in (0, 1)
-        ]
+        halves = [splat(builder, builder.add(twice, ir.Constant(ir.IntType(32), h)), integers) for h in (0, 1)]
         for r in range(ROWS):
             offset = builder.add(args[11], ir.Constant(_WHOLE, r * LANES))
             top = load_lanes(builder, bests, offset, _VECTOR)
@@ -129,7 +130,7 @@ def tile_top_two(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def tile_masks(
     typing: Any,
     xs: Any,
@@ -143,7 +144,7 @@ def tile_masks(
     bounds_at: Any,
     masks: Any,
 ) -> Any:
-    """masks[r] = bits of the sixteen columns whose score with row r is at least bounds[bounds_at + r]; any bit at all."""
+    """masks[r] = bits of the sixteen columns whose score with row r is at least bounds[bounds_at + r]; all bits or-ed."""
     whole = types.int64
     signature = types.int64(xs, whole, whole, panel, whole, bias, whole, bounds, whole, masks)
 
@@ -265,7 +266,7 @@ def exact_nearest(points: Floats, row: int, centroids: Floats, guess: int) -> in
 
 def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
     """Flat tables of an index of panels: floats [center, margins, then single precision: biases, panels], ints [n]."""
-    k, d = centroids.shape
+    d = centroids.shape[1]
     center = centroids.mean(axis=0)
     panels, bias = panel_tables(centroids - center)
     longest = float(np.sqrt(((centroids - center) ** 2).sum(axis=1).max()))
@@ -275,9 +276,7 @@ def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
 
 
 @kernel()
-def panel_rows(
-    points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints
-) -> None:
+def panel_rows(points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints) -> None:
     """out[start:stop] = ids of the nearest centroids by products, decided in double precision where it matters."""
     d = points.shape[1]
     n_panels = ints[0]
