@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def _kernel_cache() -> str:
-    """Folder of the machine code of exactly this package's source."""
+    """Folder of the machine code of exactly this package's source; empty where none can be written to."""
     package = Path(__file__).parent
     digest = hashlib.sha256()
     for file in sorted(package.rglob("*.py")):
@@ -44,18 +44,23 @@ def _kernel_cache() -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
+    except OSError:
+        return ""  # a read-only home
+    try:
         for other in kernels.iterdir():
             if other != folder and time.time() - other.stat().st_mtime > _KEEP_SECONDS:
                 shutil.rmtree(other, ignore_errors=True)
     except OSError:
-        pass  # A read-only home: the decorator below then compiles without a cache.
-    return str(folder)
+        pass  # another process tidies up as well
+    return str(folder) if os.access(folder, os.W_OK) else ""
 
 
 def compile_cached(compile: Callable[[bool], T]) -> T:  # noqa: A002
     """Call compile(cache=True) with the cache folder above; compile(False) where no folder is writable."""
     chosen = _numba_config.CACHE_DIR
     if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
+        if not _kernel_cache():  # Numba would fall back on a folder beside the source, where machine code gets stale
+            return compile(False)
         _numba_config.CACHE_DIR = _kernel_cache()
     try:
         return compile(True)
