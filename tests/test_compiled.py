@@ -1,8 +1,12 @@
-"""The cache of machine code is keyed by everything that a kernel can call."""
+"""The disk cache of machine code: where it is, what it is keyed by, and that it is not needed."""
 
+from __future__ import annotations
+
+import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import tesselite
@@ -10,11 +14,42 @@ from tesselite import compiled
 
 PACKAGE = Path(tesselite.__file__).parent
 
+CALL = """
+import numpy as np
+from tesselite import elitism
+elitism.find_rows(np.empty(0, np.int64), np.arange(3), np.array([2, 0]), out := np.zeros(2, np.int64))
+assert out.tolist() == [2, 0]
+"""
+
+
 PROGRAM = """
 from tesselite import compiled
 from tesselite.breeding import words_per_offspring
 print(compiled._kernel_cache("tesselite.breeding"), words_per_offspring(4, 7))
 """
+
+
+def run(cache: Path) -> None:
+    environment = {"TESSELITE_CACHE_DIR": str(cache), "PYTHONPATH": str(PACKAGE.parent), "PATH": ""}
+    command = [sys.executable, "-B", "-c", CALL]
+    subprocess.run(command, capture_output=True, check=True, env=environment)
+
+
+def test_the_second_process_finds_the_machine_code(tmp_path):
+    run(tmp_path)
+    files = sorted((tmp_path / "kernels").rglob("*.nbc"))
+    times = [file.stat().st_mtime_ns for file in files]
+    assert files
+    run(tmp_path)
+    assert [file.stat().st_mtime_ns for file in files] == times
+    assert sorted((tmp_path / "kernels").rglob("*.nbc")) == files
+
+
+def test_without_a_place_for_it_everything_works_and_nothing_is_left_beside_the_source(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    before = set(PACKAGE.rglob("*.nb?"))
+    run(tmp_path / "file" / "cache")
+    assert set(PACKAGE.rglob("*.nb?")) == before
 
 
 def test_modules_behind_a_module_are_those_it_imports_directly_and_through_others():
@@ -47,9 +82,6 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
 
 
 def test_unused_folders_are_removed_after_a_month(tmp_path):
-    import os
-    import time
-
     old, new = tmp_path / "old", tmp_path / "new"
     for folder in (old, new):
         folder.mkdir()

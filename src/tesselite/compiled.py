@@ -61,7 +61,7 @@ def _modules_behind(module: str) -> dict[str, Path]:
 
 @functools.cache
 def _kernel_cache(module: str) -> str:
-    """Folder of the machine code of one module's kernels, named after the source of all that they can call."""
+    """Folder of the machine code of one module's kernels, named after the source of all that they can call; empty where none is writable."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules_behind(module).items()):
         digest.update(name.encode())
@@ -70,10 +70,13 @@ def _kernel_cache(module: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
+    except OSError:
+        return ""  # a read-only home
+    try:
         _remove_unused(folder.parent)
     except OSError:
-        pass  # A read-only home: the decorator below then compiles without a cache.
-    return str(folder)
+        pass  # another process tidies up as well
+    return str(folder) if os.access(folder, os.W_OK) else ""
 
 
 @functools.cache
@@ -88,6 +91,8 @@ def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A00
     """Call compile(cache=True) with the module's cache folder; compile(False) where no folder is writable."""
     chosen = _numba_config.CACHE_DIR
     if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
+        if not _kernel_cache(module):  # Numba would fall back on a folder beside the source, where code gets stale
+            return compile(False)
         _numba_config.CACHE_DIR = _kernel_cache(module)
     try:
         return compile(True)
