@@ -87,6 +87,8 @@ def block(rows, n, fitness, features, status):
         x = solutions[i]
         try:
             f, b = {call}
+            if len(b) != {n_features}:
+                raise ValueError("wrong number of features")
             fitness[i] = f
 {copy}
             status[i] = 0

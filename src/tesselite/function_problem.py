@@ -143,7 +143,12 @@ class CompiledProblem(Problem):
         if self.scenarios:
             number = -1 if scenario is None else self.scenarios.index(scenario)
         if number not in self._blocks:
-            self._blocks[number] = self._make_block(number)
+            try:
+                self._blocks[number] = self._make_block(number)
+            except Exception as error:  # Numba lets errors of every kind through
+                raise ValueError(
+                    f"{self.name}: Numba cannot compile this function ({type(error).__name__}: {error})"
+                ) from error
         return int(self._blocks[number].address)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
@@ -171,7 +176,9 @@ class CompiledProblem(Problem):
         plain = getattr(self.function, "py_func", self.function)
         number = -1 if scenario is None else self.scenarios.index(scenario)
         try:
-            plain(*((row, number) if self.scenarios else (row,)))
+            _, features = plain(*((row, number) if self.scenarios else (row,)))
+            if np.shape(features) != (self.features.n,):
+                raise _WrongShape(f"wrong shape: expected {self.features.n} features, got {np.shape(features)}")
         except Exception:
             return traceback.format_exc()
         return f"{self.name}: the compiled function raised an exception that the interpreted one does not"
