@@ -7,6 +7,7 @@ and of everything it imports from this package. What the kernels compute lives e
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -61,7 +62,7 @@ def _modules_behind(module: str) -> dict[str, Path]:
 
 @functools.cache
 def _kernel_cache(module: str) -> str:
-    """Folder of the machine code of one module's kernels, named after the source of all that they can call; empty where none is writable."""
+    """Folder of a module's machine code, named after the source of all that it can call; empty if none is writable."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules_behind(module).items()):
         digest.update(name.encode())
@@ -72,10 +73,8 @@ def _kernel_cache(module: str) -> str:
         os.utime(folder)
     except OSError:
         return ""  # a read-only home
-    try:
+    with contextlib.suppress(OSError):  # another process tidies up as well
         _remove_unused(folder.parent)
-    except OSError:
-        pass  # another process tidies up as well
     return str(folder) if os.access(folder, os.W_OK) else ""
 
 
