@@ -112,12 +112,9 @@ def make_cvt(
     about: dict[str, Any] = describe(tessellation)
     about |= {"out": str(file), "seconds_command": time.perf_counter() - started}
     if plot is not None:
-        from tesselite.report.style import figure, save
-        from tesselite.report.tessellation_map import draw_tessellation
+        from tesselite.tessellation.pictures import plot_tessellation
 
-        with figure(7.2, 7.2) as made:
-            draw_tessellation(made, tessellation)
-            save(made, plot)
+        plot_tessellation(tessellation, plot)
         about["plot"] = str(plot)
     if as_json or not quiet:
         _tell(about, as_json)
