@@ -101,9 +101,11 @@ def solve_states(t, s, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz):  # type: ignore[n
     kxy = hxy + swb * swa * iz
     rx -= swb * iz * rz
     ry += swa * iz * rz
-    idet = 1.0 / (kxx * kyy - kxy * kxy)
-    dx = (kyy * rx - kxy * ry) * idet
-    dy = (kxx * ry - kxy * rx) * idet
+    # Not Cramer's rule: with two feet down the 2 x 2 is nearly singular, and only elimination keeps the residual small.
+    ixx = 1.0 / kxx
+    f = kxy * ixx
+    dy = (ry - f * rx) / (kyy - f * kxy)
+    dx = (rx - kxy * dy) * ixx
     dz = (rz - swb * dx + swa * dy) * iz
     dw = (gw - cx * dx - cy * dy) * iw
     dgx = (fx - mz * dy - hp * dw) * ix

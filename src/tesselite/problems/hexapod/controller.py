@@ -63,7 +63,7 @@ def targets(solutions: Array, n_steps: int = N_STEPS) -> Array:
     level = np.rint((N_LEVELS - 1) * duty).astype(np.int64)
     shift = np.rint(PERIOD * phase).astype(np.int64) % PERIOD
     scale = np.tile(JOINT_SCALE[:2], N_LEGS) * amplitude
-    sample = np.array([sample_index(step) for step in range(n_steps)])
+    sample = np.array([sample_index(step) for step in range(n_steps)], dtype=np.int64)
     found: Array = signal_table()[level[:, None, :], shift[:, None, :] + sample[None, :, None]]
     return scale[:, None, :] * found
 

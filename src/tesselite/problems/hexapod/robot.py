@@ -52,14 +52,21 @@ N_LEGS = len(LEGS)
 
 BASE_SIZE = (0.24, 0.20, 0.04)
 BASE_MASS = 1.031
-BASE_INERTIA = (0.00357413, 0.00508627, 0.00838547)
+# Of a solid box: 0.00357413, 0.00508627, 0.00838547.
+BASE_INERTIA = (
+    BASE_MASS * (BASE_SIZE[1] ** 2 + BASE_SIZE[2] ** 2) / 12,
+    BASE_MASS * (BASE_SIZE[0] ** 2 + BASE_SIZE[2] ** 2) / 12,
+    BASE_MASS * (BASE_SIZE[0] ** 2 + BASE_SIZE[1] ** 2) / 12,
+)
 
 COXA_LENGTH = 0.06  # from J1 to J2, outward
 FEMUR_LENGTH = 0.085  # from J2 to J3, outward at rest
 TIBIA_LENGTH = 0.1275  # from J3 down to the centre of the foot
-COXA = Link(0.01, 0.03, 0.0, 0.02, 8e-6, 6.667e-7, "y")
-FEMUR = Link(0.01, 0.0425, 0.0, 0.184, 1.29183e-4, 6.1333e-6, "y")
-TIBIA = Link(0.0125, 0.0, -0.07, 0.184, 1.29183e-4, 6.1333e-6, "z")
+# Inertias (across, along): the published robot's are m (l^2 + 3 r^2) / 12 and m r^2 / 12 with r = 0.02, which makes
+# 8e-6 and 6.667e-7 for the coxa (l = 0.06), 1.29183e-4 and 6.1333e-6 for femur and tibia (l = 0.085).
+COXA = Link(0.01, 0.03, 0.0, 0.02, 0.02 * 0.0048 / 12, 0.02 * 0.0004 / 12, "y")
+FEMUR = Link(0.01, 0.0425, 0.0, 0.184, 0.184 * 0.008425 / 12, 0.184 * 0.0004 / 12, "y")
+TIBIA = Link(0.0125, 0.0, -0.07, 0.184, 0.184 * 0.008425 / 12, 0.184 * 0.0004 / 12, "z")
 FOOT_X = 0.0125
 FOOT_RADIUS = 0.025
 LEG_MASS = COXA.mass + FEMUR.mass + TIBIA.mass
