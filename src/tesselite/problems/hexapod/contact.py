@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from tesselite.compiled import kernel
 
-# Rows of a contact table, shape (ROWS, 6) flattened: value of contact i at ROW + i.
-A, B, UZ, UX, UY, WZ, WX, WY, BOUND = range(0, 54, 6)
+MAX_CONTACTS = 10  # six feet, and four corners of the base when it lies on the floor
+# Rows of a contact table, flattened: value of contact i at ROW + i.
+A, B, UZ, UX, UY, WZ, WX, WY, BOUND = range(0, 9 * MAX_CONTACTS, MAX_CONTACTS)
 # Rows of the state table: normal 1 or 0; friction +1 (impulse +B), 0 (sticking), -1 (impulse -B).
-SZ, SX, SY = range(0, 18, 6)
-TABLE = 54
-STATES = 18
+SZ, SX, SY = range(0, 3 * MAX_CONTACTS, MAX_CONTACTS)
+TABLE = 9 * MAX_CONTACTS
+STATES = 3 * MAX_CONTACTS
 
 MAX_ITERATIONS = 60
 

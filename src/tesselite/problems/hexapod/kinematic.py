@@ -42,6 +42,7 @@ STILL_STEPS = 31  # in a row: the robot has come to rest
     CX, CY, ZC, GX, GY, GZ, JXX, JXY, JXZ, JYY, JYZ, JZZ, KXX, KXY, KXZ, KYY, KYZ, KZZ, LOW, TURN,
 ) = range(0, 42 * LANES, LANES)  # fmt: skip
 STATE = 13
+TAPE = STATE + 1 + N_JOINTS
 BASE_SCRATCH = 42 * LANES
 
 # Per leg: joints, then its foot in the base frame, then its contact rows; value of lane k at leg * LEG + NAME + k.
@@ -285,7 +286,53 @@ def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def solve_contacts(b, g, k, t, st, before, present, sums):  # type: ignore[no-untyped-def]
+def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
+    """Add the corners of the base's lowest face that touch the floor to the n contacts of lane k: how many there are.
+
+    DART's box against its floor gives these contacts. An episode needs them only while the robot comes to rest: before,
+    a base that touches the floor ends it.
+    """
+    im = 1.0 / sums[0]
+    tilt = (b[R20 + k], b[R21 + k], b[R22 + k])
+    face = 0
+    for j in range(1, 3):
+        if abs(tilt[j]) > abs(tilt[face]):
+            face = j
+    half = (_HALF_X, _HALF_Y, _HALF_Z)
+    for corner in range(4):
+        x = half[0] if corner & 1 else -half[0]
+        y = half[1] if corner & (1 if face == 0 else 2) else -half[1]
+        z = half[2] if corner & 2 else -half[2]
+        if face == 0:
+            x = -half[0] if tilt[0] > 0.0 else half[0]
+        elif face == 1:
+            y = -half[1] if tilt[1] > 0.0 else half[1]
+        else:
+            z = -half[2] if tilt[2] > 0.0 else half[2]
+        depth = -(b[OZ + k] + tilt[0] * x + tilt[1] * y + tilt[2] * z)
+        if depth < 0.0:
+            continue
+        px = b[R00 + k] * x + b[R01 + k] * y + b[R02 + k] * z - b[CX + k]
+        py = b[R10 + k] * x + b[R11 + k] * y + b[R12 + k] * z - b[CY + k]
+        zc = b[ZC + k]
+        t[ct.A + n] = px
+        t[ct.B + n] = py
+        t[ct.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
+        t[ct.UX + n] = b[GX + k] - b[WZ + k] * py
+        t[ct.UY + n] = b[GY + k] + b[WZ + k] * px
+        kxx = b[KXX + k]
+        kyy = b[KYY + k]
+        kzz = b[KZZ + k]
+        t[ct.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * b[KXY + k] * px * py + kyy * px * px)
+        t[ct.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * b[KYZ + k] * zc * py + kzz * py * py)
+        t[ct.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * b[KXZ + k] * zc * px + kzz * px * px)
+        t[ct.BOUND + n] = 0.0
+        n += 1
+    return n
+
+
+@kernel()
+def solve_contacts(b, g, k, t, st, before, present, sums, dt):  # type: ignore[no-untyped-def]
     """(f): the contact problem of lane k; its impulses change the lane's velocities. Gives the feet that touch, as bits.
 
     `before` (n_legs * 4 * LANES) keeps each row's state for the next step (-2: the foot did not touch).
@@ -306,6 +353,9 @@ def solve_contacts(b, g, k, t, st, before, present, sums):  # type: ignore[no-un
             t[ct.WY + n] = g[WTY + at]
             t[ct.BOUND + n] = 0.0
             n += 1
+    n_feet = n
+    if b[LOW + k] <= 0.0:
+        n = add_corners(b, k, t, n, sums, dt)
     if n == 0:
         for i in range(4 * N_LEGS):
             before[i * LANES + k] = -2
@@ -330,6 +380,10 @@ def solve_contacts(b, g, k, t, st, before, present, sums):  # type: ignore[no-un
                     st[ct.SX + c] = 0 if before[i + 2 * LANES] == -2 else before[i + 2 * LANES]
                     st[ct.SY + c] = 0 if before[i + 3 * LANES] == -2 else before[i + 3 * LANES]
                 c += 1
+        for c in range(n_feet, n):
+            st[ct.SZ + c] = 1
+            st[ct.SX + c] = 0
+            st[ct.SY + c] = 0
         dx, dy, dz, dgx, dgy, dw = ct.solve_states(t, st, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz)
         ct.find_states(t, st, n, dx, dy, dz, dgx, dgy, dw)
         dx, dy, dz, dgx, dgy, dw, _ = ct.minimise(
@@ -341,8 +395,6 @@ def solve_contacts(b, g, k, t, st, before, present, sums):  # type: ignore[no-un
             if touching >> leg & 1:
                 if stage == 0:
                     before[i] = st[ct.SZ + c]
-                    u = t[ct.UZ + c] + t[ct.B + c] * dx - t[ct.A + c] * dy + dz
-                    t[ct.BOUND + c] = FRICTION * t[ct.WZ + c] * -u if u < 0.0 else 0.0
                 else:
                     before[i + LANES] = st[ct.SZ + c]
                     before[i + 2 * LANES] = st[ct.SX + c]
@@ -351,6 +403,10 @@ def solve_contacts(b, g, k, t, st, before, present, sums):  # type: ignore[no-un
             elif stage == 1:
                 for j in range(4):
                     before[i + j * LANES] = -2
+        if stage == 0:
+            for c in range(n):
+                u = t[ct.UZ + c] + t[ct.B + c] * dx - t[ct.A + c] * dy + dz
+                t[ct.BOUND + c] = FRICTION * t[ct.WZ + c] * -u if u < 0.0 else 0.0
     # From the velocity of G back to that of the base's origin: v = v_G - w x (G - O).
     b[WX + k] += dx
     b[WY + k] += dy
@@ -423,9 +479,9 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
     position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in s;
     n_steps steps follow the controller, then the last targets are held until the robot rests, max_hold steps at most.
     Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
-    touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 44), with T = 0 for no
-    recording: at each step the base's state (13), the feet that touch (1) and J1, J2, target 1, target 2 of each leg at
-    the start of the step (24), feet's heights (6).
+    touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 26), with T = 0 for no
+    recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each
+    leg (12).
     """
     s = np.zeros(LEG_SCRATCH)
     b = np.zeros(BASE_SCRATCH)
@@ -492,9 +548,8 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                     for i in range(STATE):
                         tape[row[k], step[k], i] = b[i * LANES + k]
                     for leg in range(N_LEGS):
-                        for i in range(2):
-                            tape[row[k], step[k], STATE + 1 + 4 * leg + i] = g[leg * LEG + i * LANES + k]
-                            tape[row[k], step[k], STATE + 3 + 4 * leg + i] = g[leg * LEG + TARGET1 + i * LANES + k]
+                        tape[row[k], step[k], STATE + 1 + 2 * leg] = g[leg * LEG + Q1 + k]
+                        tape[row[k], step[k], STATE + 2 + 2 * leg] = g[leg * LEG + Q2 + k]
         move_legs(s, g, present, dt)
         free_velocity(b, s, sums, dt)
         find_contacts(b, g, present, sums, dt)
@@ -504,19 +559,19 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
             if r < 0:
                 continue
             end = RUNNING
-            if not b[LOW + k] > 0.0:
-                end = BODY_TOUCHED if b[LOW + k] <= 0.0 else DIVERGED
+            if b[LOW + k] <= 0.0 and step[k] < n_steps:
+                end = BODY_TOUCHED
+            elif not b[LOW + k] > -MAX_HEIGHT:
+                end = DIVERGED
             elif b[ZC + k] > MAX_HEIGHT:
                 end = TOO_HIGH
             else:
-                touching = solve_contacts(b, g, k, t, st, before, present, sums)
+                touching = solve_contacts(b, g, k, t, st, before, present, sums, dt)
                 if step[k] < n_steps:
                     for leg in range(N_LEGS):
                         touches[r, leg] += touching >> leg & 1
                 if step[k] < tape.shape[1]:
                     tape[r, step[k], STATE] = touching
-                    for leg in range(N_LEGS):
-                        tape[r, step[k], STATE + 25 + leg] = FOOT_RADIUS - g[leg * LEG + TOUCH + k]
             if end != RUNNING:
                 ends[r, 0] = end
                 ends[r, 1] = step[k]
