@@ -13,6 +13,7 @@ import numpy as np
 from tesselite.compiled import kernel
 from tesselite.problems.hexapod import contact as ct
 from tesselite.problems.hexapod import legs as lg
+from tesselite.problems.hexapod import line_search as ls
 from tesselite.problems.hexapod.controller import N_JOINTS, N_LEVELS, PERIOD
 from tesselite.problems.hexapod.legs import LANES, LEG_SCRATCH, N_SUMS
 from tesselite.problems.hexapod.robot import (
@@ -39,18 +40,11 @@ STILL_STEPS = 31  # in a row: the robot has come to rest
 (
     OX, OY, OZ, QW, QX, QY, QZ, VX, VY, VZ, WX, WY, WZ,
     R00, R01, R02, R10, R11, R12, R20, R21, R22,
-    CX, CY, ZC, GX, GY, GZ, JXX, JXY, JXZ, JYY, JYZ, JZZ, KXX, KXY, KXZ, KYY, KYZ, KZZ, LOW, TURN,
-) = range(0, 42 * LANES, LANES)  # fmt: skip
+    CX, CY, ZC, GX, GY, GZ, KXX, KXY, KXZ, KYY, KYZ, KZZ, LOW, TURN,
+) = range(0, 36 * LANES, LANES)  # fmt: skip
 STATE = 13
 TAPE = STATE + 1 + N_JOINTS
-BASE_SCRATCH = 42 * LANES
-
-# Per leg: joints, then its foot in the base frame, then its contact rows; value of lane k at leg * LEG + NAME + k.
-(
-    Q1, Q2, QD1, QD2, TARGET1, TARGET2, FX, FY, FZ, FDX, FDY, FDZ, FD1,
-    A, B, UZ, UX, UY, WTZ, WTX, WTY, TOUCH,
-) = range(0, 22 * LANES, LANES)  # fmt: skip
-LEG = 22 * LANES
+BASE_SCRATCH = 36 * LANES
 
 # Second moments of the base about its centre of mass: half the trace of the inertia, minus the inertia.
 _HALF_TRACE = sum(BASE_INERTIA) / 2
@@ -70,7 +64,7 @@ def move_legs(s, g, present, dt):  # type: ignore[no-untyped-def]
         s[i] = 0.0
     for leg in range(N_LEGS):
         if present[leg] == 1:
-            at = leg * LEG
+            at = leg * ct.LEG
             # The leg at work is copied to constant places: only then are the lanes known not to overlap.
             for i in range(6 * LANES):
                 s[i] = g[at + i]
@@ -101,7 +95,7 @@ def rotate(b):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def free_velocity(b, s, sums, dt):  # type: ignore[no-untyped-def]
+def free_velocity(b, s, c, sums, dt):  # type: ignore[no-untyped-def]
     """(c): the velocities at the end of the step if nothing touched the floor, and the inertia there."""
     m = sums[0]
     im = 1.0 / m
@@ -225,12 +219,14 @@ def free_velocity(b, s, sums, dt):  # type: ignore[no-untyped-def]
         b[VX + k] = vx
         b[VY + k] = vy
         b[VZ + k] = vz
-        b[JXX + k] = jxx
-        b[JXY + k] = jxy
-        b[JXZ + k] = jxz
-        b[JYY + k] = jyy
-        b[JYZ + k] = jyz
-        b[JZZ + k] = jzz
+        c[ct.JXX + k] = jxx
+        c[ct.JXY + k] = jxy
+        c[ct.JXZ + k] = jxz
+        c[ct.JYY + k] = jyy
+        c[ct.JYZ + k] = jyz
+        c[ct.JZZ + k] = jzz
+        c[ct.M + k] = m
+        c[ct.Z + k] = oz + pz
         b[KXX + k] = kxx
         b[KXY + k] = kxy
         b[KXZ + k] = kxz
@@ -247,21 +243,21 @@ def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
     for leg in range(N_LEGS):
         if present[leg] == 0:
             continue
-        at = leg * LEG
+        at = leg * ct.LEG
         for k in range(LANES):
             i = at + k
-            fx = g[FX + i]
-            fy = g[FY + i]
-            fz = g[FZ + i]
+            fx = g[ct.FX + i]
+            fy = g[ct.FY + i]
+            fz = g[ct.FZ + i]
             r02 = b[R02 + k]
             r12 = b[R12 + k]
             height = b[OZ + k] + b[R20 + k] * fx + b[R21 + k] * fy + b[R22 + k] * fz
             x = b[R00 + k] * fx + b[R01 + k] * fy + r02 * fz - b[CX + k]
             y = b[R10 + k] * fx + b[R11 + k] * fy + r12 * fz - b[CY + k]
-            dx = g[FDX + i]
-            dy = g[FDY + i]
-            dz = g[FDZ + i]
-            d1 = g[FD1 + i]
+            dx = g[ct.FDX + i]
+            dy = g[ct.FDY + i]
+            dz = g[ct.FDZ + i]
+            d1 = g[ct.FD1 + i]
             depth = FOOT_RADIUS - height
             push = depth * share
             push = PUSH_OUT_SPEED if push > PUSH_OUT_SPEED else push
@@ -269,20 +265,25 @@ def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
             uz = b[R20 + k] * dx + b[R21 + k] * dy + b[R22 + k] * dz
             ux = b[R00 + k] * dx + b[R01 + k] * dy + r02 * dz - d1 * r12 * height
             uy = b[R10 + k] * dx + b[R11 + k] * dy + r12 * dz + d1 * r02 * height
-            g[A + i] = x
-            g[B + i] = y
-            g[UZ + i] = uz + b[GZ + k] + b[WX + k] * y - b[WY + k] * x - push
-            g[UX + i] = ux + b[GX + k] - wz * y
-            g[UY + i] = uy + b[GY + k] + wz * x
+            g[ct.A + i] = x
+            g[ct.B + i] = y
+            g[ct.UZ + i] = uz + b[GZ + k] + b[WX + k] * y - b[WY + k] * x - push
+            g[ct.UX + i] = ux + b[GX + k] - wz * y
+            g[ct.UY + i] = uy + b[GY + k] + wz * x
             z = b[ZC + k]
-            g[WTZ + i] = _STIFFNESS / (im + b[KXX + k] * y * y - 2.0 * b[KXY + k] * x * y + b[KYY + k] * x * x)
-            g[WTX + i] = _STIFFNESS / (
-                im + b[KYY + k] * z * z + 2.0 * b[KYZ + k] * z * y + b[KZZ + k] * y * y
-            )
-            g[WTY + i] = _STIFFNESS / (
-                im + b[KXX + k] * z * z + 2.0 * b[KXZ + k] * z * x + b[KZZ + k] * x * x
-            )
-            g[TOUCH + i] = depth
+            wz = _STIFFNESS / (im + b[KXX + k] * y * y - 2.0 * b[KXY + k] * x * y + b[KYY + k] * x * x)
+            wx = _STIFFNESS / (im + b[KYY + k] * z * z + 2.0 * b[KYZ + k] * z * y + b[KZZ + k] * y * y)
+            wy = _STIFFNESS / (im + b[KXX + k] * z * z + 2.0 * b[KXZ + k] * z * x + b[KZZ + k] * x * x)
+            g[ct.WZ + i] = wz if depth >= 0.0 else 0.0
+            g[ct.WX + i] = wx if depth >= 0.0 else 0.0
+            g[ct.WY + i] = wy if depth >= 0.0 else 0.0
+            # The solver's guess: a foot that has just come down is on and sticks.
+            new = g[ct.DEPTH + i] < 0.0
+            g[ct.S1 + i] = 1.0 if new else g[ct.S1 + i]
+            g[ct.SZ + i] = 1.0 if new else g[ct.SZ + i]
+            g[ct.SX + i] = 0.0 if new else g[ct.SX + i]
+            g[ct.SY + i] = 0.0 if new else g[ct.SY + i]
+            g[ct.DEPTH + i] = depth
 
 
 @kernel()
@@ -315,109 +316,75 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
         px = b[R00 + k] * x + b[R01 + k] * y + b[R02 + k] * z - b[CX + k]
         py = b[R10 + k] * x + b[R11 + k] * y + b[R12 + k] * z - b[CY + k]
         zc = b[ZC + k]
-        t[ct.A + n] = px
-        t[ct.B + n] = py
-        t[ct.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
-        t[ct.UX + n] = b[GX + k] - b[WZ + k] * py
-        t[ct.UY + n] = b[GY + k] + b[WZ + k] * px
+        t[ls.A + n] = px
+        t[ls.B + n] = py
+        t[ls.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
+        t[ls.UX + n] = b[GX + k] - b[WZ + k] * py
+        t[ls.UY + n] = b[GY + k] + b[WZ + k] * px
         kxx = b[KXX + k]
         kyy = b[KYY + k]
         kzz = b[KZZ + k]
-        t[ct.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * b[KXY + k] * px * py + kyy * px * px)
-        t[ct.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * b[KYZ + k] * zc * py + kzz * py * py)
-        t[ct.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * b[KXZ + k] * zc * px + kzz * px * px)
-        t[ct.BOUND + n] = 0.0
+        t[ls.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * b[KXY + k] * px * py + kyy * px * px)
+        t[ls.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * b[KYZ + k] * zc * py + kzz * py * py)
+        t[ls.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * b[KXZ + k] * zc * px + kzz * px * px)
+        t[ls.BOUND + n] = 0.0
         n += 1
     return n
 
 
 @kernel()
-def solve_contacts(b, g, k, t, st, before, present, sums, dt):  # type: ignore[no-untyped-def]
-    """(f): the contact problem of lane k; its impulses change the lane's velocities. Gives the feet that touch, as bits.
-
-    `before` (n_legs * 4 * LANES) keeps each row's state for the next step (-2: the foot did not touch).
-    """
+def solve_on_base(b, g, c, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
+    """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
     n = 0
-    touching = 0
     for leg in range(N_LEGS):
-        at = leg * LEG + k
-        if present[leg] == 1 and g[TOUCH + at] >= 0.0:
-            touching |= 1 << leg
-            t[ct.A + n] = g[A + at]
-            t[ct.B + n] = g[B + at]
-            t[ct.UZ + n] = g[UZ + at]
-            t[ct.UX + n] = g[UX + at]
-            t[ct.UY + n] = g[UY + at]
-            t[ct.WZ + n] = g[WTZ + at]
-            t[ct.WX + n] = g[WTX + at]
-            t[ct.WY + n] = g[WTY + at]
-            t[ct.BOUND + n] = 0.0
+        at = leg * ct.LEG + k
+        if g[at + ct.WZ] > 0.0:
+            t[ls.A + n] = g[at + ct.A]
+            t[ls.B + n] = g[at + ct.B]
+            t[ls.UZ + n] = g[at + ct.UZ]
+            t[ls.UX + n] = g[at + ct.UX]
+            t[ls.UY + n] = g[at + ct.UY]
+            t[ls.WZ + n] = g[at + ct.WZ]
+            t[ls.WX + n] = g[at + ct.WX]
+            t[ls.WY + n] = g[at + ct.WY]
+            t[ls.BOUND + n] = 0.0
             n += 1
-    n_feet = n
-    if b[LOW + k] <= 0.0:
-        n = add_corners(b, k, t, n, sums, dt)
-    if n == 0:
-        for i in range(4 * N_LEGS):
-            before[i * LANES + k] = -2
-        return touching
-    m = sums[0]
-    z = b[ZC + k]
-    jxx = b[JXX + k]
-    jxy = b[JXY + k]
-    jxz = b[JXZ + k]
-    jyy = b[JYY + k]
-    jyz = b[JYZ + k]
-    jzz = b[JZZ + k]
+    n = add_corners(b, k, t, n, sums, dt)
+    dx = dy = dz = dgx = dgy = dw = 0.0
     for stage in range(2):
-        c = 0
-        for leg in range(N_LEGS):
-            if touching >> leg & 1:
-                i = 4 * leg * LANES + k
-                if stage == 0:
-                    st[ct.SZ + c] = 1 if before[i] == -2 else before[i]
-                else:
-                    st[ct.SZ + c] = 1 if before[i + LANES] == -2 else before[i + LANES]
-                    st[ct.SX + c] = 0 if before[i + 2 * LANES] == -2 else before[i + 2 * LANES]
-                    st[ct.SY + c] = 0 if before[i + 3 * LANES] == -2 else before[i + 3 * LANES]
-                c += 1
-        for c in range(n_feet, n):
-            st[ct.SZ + c] = 1
-            st[ct.SX + c] = 0
-            st[ct.SY + c] = 0
-        dx, dy, dz, dgx, dgy, dw = ct.solve_states(t, st, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz)
-        ct.find_states(t, st, n, dx, dy, dz, dgx, dgy, dw)
-        dx, dy, dz, dgx, dgy, dw, _ = ct.minimise(
-            t, st, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz, dx, dy, dz, dgx, dgy, dw
-        )
-        c = 0
-        for leg in range(N_LEGS):
-            i = 4 * leg * LANES + k
-            if touching >> leg & 1:
-                if stage == 0:
-                    before[i] = st[ct.SZ + c]
-                else:
-                    before[i + LANES] = st[ct.SZ + c]
-                    before[i + 2 * LANES] = st[ct.SX + c]
-                    before[i + 3 * LANES] = st[ct.SY + c]
-                c += 1
-            elif stage == 1:
-                for j in range(4):
-                    before[i + j * LANES] = -2
+        dx, dy, dz, dgx, dgy, dw, _ = ls.minimise(
+            t, st, n, c[ct.M + k], c[ct.Z + k],
+            c[ct.JXX + k], c[ct.JXY + k], c[ct.JYY + k], c[ct.JXZ + k], c[ct.JYZ + k], c[ct.JZZ + k],
+            dx, dy, dz, dgx, dgy, dw,
+        )  # fmt: skip
         if stage == 0:
-            for c in range(n):
-                u = t[ct.UZ + c] + t[ct.B + c] * dx - t[ct.A + c] * dy + dz
-                t[ct.BOUND + c] = FRICTION * t[ct.WZ + c] * -u if u < 0.0 else 0.0
-    # From the velocity of G back to that of the base's origin: v = v_G - w x (G - O).
-    b[WX + k] += dx
-    b[WY + k] += dy
-    b[WZ + k] += dw
-    px = b[CX + k]
-    py = b[CY + k]
-    oz = b[OZ + k]
-    b[VX + k] += dgx + dy * oz + dw * py
-    b[VY + k] += dgy - dw * px - dx * oz
-    b[VZ + k] += dz - dx * py + dy * px
-    return touching
+            for i in range(n):
+                u = t[ls.UZ + i] + t[ls.B + i] * dx - t[ls.A + i] * dy + dz
+                t[ls.BOUND + i] = FRICTION * t[ls.WZ + i] * -u if u < 0.0 else 0.0
+    c[ct.DX + k] = dx
+    c[ct.DY + k] = dy
+    c[ct.DZ + k] = dz
+    c[ct.DGX + k] = dgx
+    c[ct.DGY + k] = dgy
+    c[ct.DW + k] = dw
+
+
+@kernel()
+def push(b, c):  # type: ignore[no-untyped-def]
+    """Add the impulses' d to the velocities; from the velocity of G to that of the base's origin: v = v_G - w x (G - O)."""
+    for k in range(LANES):
+        dx = c[ct.DX + k]
+        dy = c[ct.DY + k]
+        dw = c[ct.DW + k]
+        px = b[CX + k]
+        py = b[CY + k]
+        oz = b[OZ + k]
+        b[WX + k] += dx
+        b[WY + k] += dy
+        b[WZ + k] += dw
+        b[VX + k] += c[ct.DGX + k] + dy * oz + dw * py
+        b[VY + k] += c[ct.DGY + k] - dw * px - dx * oz
+        b[VZ + k] += c[ct.DZ + k] - dx * py + dy * px
 
 
 @kernel()
@@ -485,10 +452,10 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
     """
     s = np.zeros(LEG_SCRATCH)
     b = np.zeros(BASE_SCRATCH)
-    g = np.zeros(N_LEGS * LEG)
-    t = np.zeros(ct.TABLE)
-    st = np.zeros(ct.STATES, np.int64)
-    before = np.full(4 * N_LEGS * LANES, -2)
+    g = np.zeros(N_LEGS * ct.LEG)
+    c = np.zeros(ct.SCRATCH)
+    t = np.zeros(ls.TABLE)
+    st = np.zeros(ls.STATES, np.int64)
     scale = np.zeros(N_JOINTS * LANES)  # amplitude times joint scale
     place = np.zeros(N_JOINTS * LANES, np.int64)  # where in the flat table the joint's signal begins
     flat = signals.ravel()
@@ -521,12 +488,11 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
             pose[2 * LANES + k] = z
             for i in range(3):
                 pose[(3 + i) * LANES + k] = start[i]
-            for i in range(4 * N_LEGS):
-                before[i * LANES + k] = -2
             for leg in range(N_LEGS):
                 touches[r, leg] = 0
                 for i in range(6):
-                    g[leg * LEG + i * LANES + k] = 0.0
+                    g[leg * ct.LEG + i * LANES + k] = 0.0
+                g[leg * ct.LEG + ct.DEPTH + k] = -1.0
             for j in range(N_JOINTS):
                 scale[j * LANES + k] = rows[r, 3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
                 phase = int(PERIOD * rows[r, 3 * j + 1] + 0.5) % PERIOD
@@ -539,7 +505,7 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                 sample = (3 * step[k]) // 2 % PERIOD
                 for j in range(N_JOINTS):
                     i = j * LANES + k
-                    g[(j // 2) * LEG + TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
+                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
 
         rotate(b)
         if tape.shape[1] > 0:
@@ -548,30 +514,33 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                     for i in range(STATE):
                         tape[row[k], step[k], i] = b[i * LANES + k]
                     for leg in range(N_LEGS):
-                        tape[row[k], step[k], STATE + 1 + 2 * leg] = g[leg * LEG + Q1 + k]
-                        tape[row[k], step[k], STATE + 2 + 2 * leg] = g[leg * LEG + Q2 + k]
+                        tape[row[k], step[k], STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
+                        tape[row[k], step[k], STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
         move_legs(s, g, present, dt)
-        free_velocity(b, s, sums, dt)
+        free_velocity(b, s, c, sums, dt)
         find_contacts(b, g, present, sums, dt)
+        ct.solve(g, c, present, t, st)
 
         for k in range(LANES):
             r = row[k]
             if r < 0:
                 continue
             end = RUNNING
-            if b[LOW + k] <= 0.0 and step[k] < n_steps:
-                end = BODY_TOUCHED
-            elif not b[LOW + k] > -MAX_HEIGHT:
-                end = DIVERGED
-            elif b[ZC + k] > MAX_HEIGHT:
-                end = TOO_HIGH
-            else:
-                touching = solve_contacts(b, g, k, t, st, before, present, sums, dt)
+            if b[LOW + k] <= 0.0:
                 if step[k] < n_steps:
-                    for leg in range(N_LEGS):
-                        touches[r, leg] += touching >> leg & 1
-                if step[k] < tape.shape[1]:
-                    tape[r, step[k], STATE] = touching
+                    end = BODY_TOUCHED
+                else:
+                    solve_on_base(b, g, c, k, t, st, sums, dt)
+            elif not b[ZC + k] <= MAX_HEIGHT:
+                end = TOO_HIGH if b[ZC + k] > MAX_HEIGHT else DIVERGED
+            touching = 0
+            for leg in range(N_LEGS):
+                if present[leg] == 1 and g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
+                    touching |= 1 << leg
+                    if step[k] < n_steps:
+                        touches[r, leg] += 1
+            if step[k] < tape.shape[1]:
+                tape[r, step[k], STATE] = touching
             if end != RUNNING:
                 ends[r, 0] = end
                 ends[r, 1] = step[k]
@@ -579,6 +548,7 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                 row[k] = -1
                 busy -= 1
 
+        push(b, c)
         integrate(b, dt)
 
         for k in range(LANES):
