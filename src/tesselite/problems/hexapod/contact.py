@@ -25,214 +25,220 @@ from tesselite.problems.hexapod import line_search as ls
 from tesselite.problems.hexapod.legs import LANES
 from tesselite.problems.hexapod.robot import FRICTION, N_LEGS
 
-# Per leg, value of lane k at leg * LEG + NAME + k. First joints and foot (see `kinematic`), then the contact: place,
-# free velocities, weights (0 for a foot in the air), depth below the floor, bound, states of stage 1 and stage 2.
+# Per leg, value of lane k at leg * LEG + NAME + k. First joints and foot (see `legs`), then the contact: place, free
+# velocities, weights (0 for a foot in the air), depth below the floor; bound and friction weights of stage 2 (0 where
+# stage 1 found no normal impulse); state of stage 1, states of stage 2.
 (
     Q1, Q2, QD1, QD2, TARGET1, TARGET2, FX, FY, FZ, FDX, FDY, FDZ, FD1,
-    A, B, UZ, UX, UY, WZ, WX, WY, DEPTH, BOUND, S1, SZ, SX, SY,
-) = range(0, 27 * LANES, LANES)  # fmt: skip
-LEG = 27 * LANES
+    A, B, UZ, UX, UY, WZ, WX, WY, DEPTH, BOUND, EX, EY, S1, SZ, SX, SY,
+) = range(0, 29 * LANES, LANES)  # fmt: skip
+LEG = 29 * LANES
 
-# Scratch of the solver, one value per lane: inertia M (set by `kinematic`), sums over the feet, d, and rows that
-# disagreed with their guess.
-(
-    M, Z, JXX, JXY, JXZ, JYY, JYZ, JZZ,
-    SW, SWA, SWB, SWAA, SWAB, SWBB, RX, RY, RZ, HX, HY, HP, HQ, HW, FXS, FYS, FWS,
-    DX, DY, DZ, DGX, DGY, DW, MISSES,
-) = range(0, 32 * LANES, LANES)  # fmt: skip
-SCRATCH = 32 * LANES
-_FIRST_SUM = SW
-_END_SUM = DX
+# Behind the legs, in the same array: inertia M (set by `kinematic`), d, and how many rows missed their guess.
+M, Z, JXX, JXY, JXZ, JYY, JYZ, JZZ, DX, DY, DZ, DGX, DGY, DW, MISSES = range(
+    N_LEGS * LEG, N_LEGS * LEG + 15 * LANES, LANES
+)
+ARRAY = N_LEGS * LEG + 15 * LANES
 
-PASSES = 4  # before the lanes that are left go to the line search
+PASSES = 6  # before the lanes that are left go to the line search
+
+
+# The functions of one foot are called six times in a row instead of in a loop: only then is the loop over the lanes the
+# innermost one, which becomes vector instructions.
+@kernel(inline="always")
+def _add_normal(g, i, w, sums):  # type: ignore[no-untyped-def]
+    """Add a foot's normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
+    sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+    a = g[i + A]
+    b = g[i + B]
+    u = g[i + UZ]
+    wa = w * a
+    wb = w * b
+    wu = w * u
+    return (
+        sw + w, swa + wa, swb + wb, swaa + wa * a, swab + wa * b, swbb + wb * b, rx - b * wu, ry + a * wu, rz - wu
+    )  # fmt: skip
+
+
+@kernel(inline="always")
+def _check_normal(g, i, dx, dy, dz):  # type: ignore[no-untyped-def]
+    """A foot's state in stage 1 at d, and its bound; 1.0 if the guess was another."""
+    w = g[i + WZ]
+    u = g[i + UZ] + g[i + B] * dx - g[i + A] * dy + dz
+    on = 1.0 if u < 0.0 else 0.0
+    miss = abs(on - g[i + S1])
+    g[i + S1] = on
+    bound = -FRICTION * w * u
+    bound = bound if bound > 0.0 else 0.0
+    g[i + BOUND] = bound
+    g[i + EX] = g[i + WX] if bound > 0.0 else 0.0
+    g[i + EY] = g[i + WY] if bound > 0.0 else 0.0
+    g[i + SZ] = on  # the guess of stage 2
+    return miss if w > 0.0 else 0.0
 
 
 @kernel()
-def normal_pass(g, c, present):  # type: ignore[no-untyped-def]
+def normal_pass(g):  # type: ignore[no-untyped-def]
     """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated."""
-    for i in range(_FIRST_SUM, _END_SUM):
-        c[i] = 0.0
-    for i in range(MISSES, MISSES + LANES):
-        c[i] = 0.0
-    for leg in range(N_LEGS):
-        if present[leg] == 0:
-            continue
-        at = leg * LEG
-        for k in range(LANES):
-            a = g[at + A + k]
-            b = g[at + B + k]
-            u = g[at + UZ + k]
-            w = g[at + WZ + k] * g[at + S1 + k]
-            wa = w * a
-            wb = w * b
-            c[SW + k] += w
-            c[SWA + k] += wa
-            c[SWB + k] += wb
-            c[SWAA + k] += wa * a
-            c[SWAB + k] += wa * b
-            c[SWBB + k] += wb * b
-            c[RX + k] -= wb * u
-            c[RY + k] += wa * u
-            c[RZ + k] -= w * u
     for k in range(LANES):
-        iw = 1.0 / c[JZZ + k]
-        jxz = c[JXZ + k]
-        jyz = c[JYZ + k]
-        sw = c[SW + k]
-        swa = c[SWA + k]
-        swb = c[SWB + k]
-        iz = 1.0 / (c[M + k] + sw)
-        kxx = c[JXX + k] - jxz * jxz * iw + c[SWBB + k] - swb * swb * iz
-        kyy = c[JYY + k] - jyz * jyz * iw + c[SWAA + k] - swa * swa * iz
-        kxy = c[JXY + k] - jxz * jyz * iw - c[SWAB + k] + swb * swa * iz
-        rz = c[RZ + k]
-        rx = c[RX + k] - swb * iz * rz
-        ry = c[RY + k] + swa * iz * rz
+        sums = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        i = k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        i = LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        i = 2 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        i = 3 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        i = 4 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        i = 5 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+        iw = 1.0 / g[JZZ + k]
+        jxz = g[JXZ + k]
+        jyz = g[JYZ + k]
+        iz = 1.0 / (g[M + k] + sw)
+        kxx = g[JXX + k] - jxz * jxz * iw + swbb - swb * swb * iz
+        kyy = g[JYY + k] - jyz * jyz * iw + swaa - swa * swa * iz
+        kxy = g[JXY + k] - jxz * jyz * iw - swab + swb * swa * iz
+        rx -= swb * iz * rz
+        ry += swa * iz * rz
         # Elimination, not Cramer's rule: with two feet down this 2 x 2 is nearly singular.
         ixx = 1.0 / kxx
         f = kxy * ixx
         dy = (ry - f * rx) / (kyy - f * kxy)
         dx = (rx - kxy * dy) * ixx
-        c[DX + k] = dx
-        c[DY + k] = dy
-        c[DZ + k] = (rz - swb * dx + swa * dy) * iz
-    for leg in range(N_LEGS):
-        if present[leg] == 0:
-            continue
-        at = leg * LEG
-        for k in range(LANES):
-            w = g[at + WZ + k]
-            u = g[at + UZ + k] + g[at + B + k] * c[DX + k] - g[at + A + k] * c[DY + k] + c[DZ + k]
-            on = 1.0 if u < 0.0 else 0.0
-            miss = abs(on - g[at + S1 + k])
-            c[MISSES + k] += miss if w > 0.0 else 0.0
-            g[at + S1 + k] = on
-            bound = -FRICTION * w * u
-            g[at + BOUND + k] = bound if bound > 0.0 else 0.0
+        dz = (rz - swb * dx + swa * dy) * iz
+        misses = _check_normal(g, k, dx, dy, dz)
+        misses += _check_normal(g, LEG + k, dx, dy, dz)
+        misses += _check_normal(g, 2 * LEG + k, dx, dy, dz)
+        misses += _check_normal(g, 3 * LEG + k, dx, dy, dz)
+        misses += _check_normal(g, 4 * LEG + k, dx, dy, dz)
+        misses += _check_normal(g, 5 * LEG + k, dx, dy, dz)
+        g[MISSES + k] = misses
+
+
+@kernel(inline="always")
+def _add_friction(g, i, sums):  # type: ignore[no-untyped-def]
+    """Add a foot's friction rows to the sums of their weights, of their products with a and b, and to the forces."""
+    hx, hy, hp, hq, hw, fx, fy, fw = sums
+    a = g[i + A]
+    b = g[i + B]
+    bound = g[i + BOUND]
+    sx = g[i + SX]
+    sy = g[i + SY]
+    w = g[i + EX] if sx == 0.0 else 0.0
+    v = g[i + EY] if sy == 0.0 else 0.0
+    f = sx * bound - w * g[i + UX]
+    e = sy * bound - v * g[i + UY]
+    wb = w * b
+    va = v * a
+    return hx + w, hy + v, hp - wb, hq + va, hw + (wb * b + va * a), fx + f, fy + e, fw + (e * a - f * b)
+
+
+@kernel(inline="always")
+def _check_friction(g, i, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-def]
+    """A foot's states in stage 2 at d; how many of the guesses were others (or more)."""
+    a = g[i + A]
+    b = g[i + B]
+    bound = g[i + BOUND]
+    on = 1.0 if g[i + UZ] + b * dx - a * dy + dz < 0.0 else 0.0
+    f = -g[i + EX] * (g[i + UX] + dgx - b * dw)
+    e = -g[i + EY] * (g[i + UY] + dgy + a * dw)
+    sx = 1.0 if f > bound else 0.0
+    sx = -1.0 if f < -bound else sx
+    sy = 1.0 if e > bound else 0.0
+    sy = -1.0 if e < -bound else sy
+    miss = abs(on - g[i + SZ])
+    miss = miss if g[i + WZ] > 0.0 else 0.0
+    slip = abs(sx - g[i + SX]) + abs(sy - g[i + SY])
+    slip = slip if bound > 0.0 else 0.0
+    g[i + SZ] = on
+    # Between +B and -B lies sticking: to stop there first prevents most cycles.
+    g[i + SX] = 0.0 if sx * g[i + SX] < 0.0 else sx
+    g[i + SY] = 0.0 if sy * g[i + SY] < 0.0 else sy
+    return miss + slip
 
 
 @kernel()
-def friction_pass(g, c, present):  # type: ignore[no-untyped-def]
+def friction_pass(g):  # type: ignore[no-untyped-def]
     """Stage 2: d for the guessed states, then the states there.
 
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
     eliminated first; what remains is 3 x 3.
     """
-    for i in range(_FIRST_SUM, _END_SUM):
-        c[i] = 0.0
-    for i in range(MISSES, MISSES + LANES):
-        c[i] = 0.0
-    for leg in range(N_LEGS):
-        if present[leg] == 0:
-            continue
-        at = leg * LEG
-        for k in range(LANES):
-            a = g[at + A + k]
-            b = g[at + B + k]
-            u = g[at + UZ + k]
-            w = g[at + WZ + k] * g[at + SZ + k]
-            wa = w * a
-            wb = w * b
-            c[SW + k] += w
-            c[SWA + k] += wa
-            c[SWB + k] += wb
-            c[SWAA + k] += wa * a
-            c[SWAB + k] += wa * b
-            c[SWBB + k] += wb * b
-            c[RX + k] -= wb * u
-            c[RY + k] += wa * u
-            c[RZ + k] -= w * u
-        for k in range(LANES):
-            a = g[at + A + k]
-            b = g[at + B + k]
-            bound = g[at + BOUND + k]
-            sx = g[at + SX + k]
-            sy = g[at + SY + k]
-            w = g[at + WX + k] if sx == 0.0 and bound > 0.0 else 0.0
-            f = sx * bound - w * g[at + UX + k]
-            wb = w * b
-            v = g[at + WY + k] if sy == 0.0 and bound > 0.0 else 0.0
-            e = sy * bound - v * g[at + UY + k]
-            va = v * a
-            c[HX + k] += w
-            c[HP + k] -= wb
-            c[HY + k] += v
-            c[HQ + k] += va
-            c[HW + k] += wb * b + va * a
-            c[FXS + k] += f
-            c[FYS + k] += e
-            c[FWS + k] += e * a - f * b
     for k in range(LANES):
-        m = c[M + k]
-        z = c[Z + k]
+        sums = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        pulls = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        i = k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        i = LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        i = 2 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        i = 3 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        i = 4 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        i = 5 * LEG + k
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
+        pulls = _add_friction(g, i, pulls)
+        sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+        hx, hy, hp, hq, hw, fx, fy, fw = pulls
+        m = g[M + k]
+        z = g[Z + k]
         mz = m * z
-        ix = 1.0 / (m + c[HX + k])
-        iy = 1.0 / (m + c[HY + k])
-        hp = c[HP + k]
-        hq = c[HQ + k]
-        fx = c[FXS + k]
-        fy = c[FYS + k]
-        iw = 1.0 / (c[JZZ + k] + c[HW + k] - hp * hp * ix - hq * hq * iy)
-        cx = c[JXZ + k] + hq * mz * iy
-        cy = c[JYZ + k] - hp * mz * ix
-        gw = c[FWS + k] - hp * ix * fx - hq * iy * fy
-        sw = c[SW + k]
-        swa = c[SWA + k]
-        swb = c[SWB + k]
-        rz = c[RZ + k]
+        ix = 1.0 / (m + hx)
+        iy = 1.0 / (m + hy)
+        iw = 1.0 / (g[JZZ + k] + hw - hp * hp * ix - hq * hq * iy)
+        cx = g[JXZ + k] + hq * mz * iy
+        cy = g[JYZ + k] - hp * mz * ix
+        gw = fw - hp * ix * fx - hq * iy * fy
         iz = 1.0 / (m + sw)
-        rx = c[RX + k] + mz * iy * fy - cx * iw * gw - swb * iz * rz
-        ry = c[RY + k] - mz * ix * fx - cy * iw * gw + swa * iz * rz
-        kxx = c[JXX + k] + mz * z + c[SWBB + k] - mz * mz * iy - cx * cx * iw - swb * swb * iz
-        kyy = c[JYY + k] + mz * z + c[SWAA + k] - mz * mz * ix - cy * cy * iw - swa * swa * iz
-        kxy = c[JXY + k] - c[SWAB + k] - cx * cy * iw + swb * swa * iz
+        rx += mz * iy * fy - cx * iw * gw - swb * iz * rz
+        ry += swa * iz * rz - mz * ix * fx - cy * iw * gw
+        kxx = g[JXX + k] + mz * z + swbb - mz * mz * iy - cx * cx * iw - swb * swb * iz
+        kyy = g[JYY + k] + mz * z + swaa - mz * mz * ix - cy * cy * iw - swa * swa * iz
+        kxy = g[JXY + k] - swab - cx * cy * iw + swb * swa * iz
         ixx = 1.0 / kxx
         f = kxy * ixx
         dy = (ry - f * rx) / (kyy - f * kxy)
         dx = (rx - kxy * dy) * ixx
+        dz = (rz - swb * dx + swa * dy) * iz
         dw = (gw - cx * dx - cy * dy) * iw
-        c[DX + k] = dx
-        c[DY + k] = dy
-        c[DZ + k] = (rz - swb * dx + swa * dy) * iz
-        c[DGX + k] = (fx - mz * dy - hp * dw) * ix
-        c[DGY + k] = (fy + mz * dx - hq * dw) * iy
-        c[DW + k] = dw
-    for leg in range(N_LEGS):
-        if present[leg] == 0:
-            continue
-        at = leg * LEG
-        for k in range(LANES):
-            a = g[at + A + k]
-            b = g[at + B + k]
-            dw = c[DW + k]
-            bound = g[at + BOUND + k]
-            u = g[at + UZ + k] + b * c[DX + k] - a * c[DY + k] + c[DZ + k]
-            on = 1.0 if u < 0.0 else 0.0
-            f = -g[at + WX + k] * (g[at + UX + k] + c[DGX + k] - b * dw)
-            e = -g[at + WY + k] * (g[at + UY + k] + c[DGY + k] + a * dw)
-            sx = 1.0 if f > bound else 0.0
-            sx = -1.0 if f < -bound else sx
-            sy = 1.0 if e > bound else 0.0
-            sy = -1.0 if e < -bound else sy
-            miss = abs(on - g[at + SZ + k])
-            c[MISSES + k] += miss if g[at + WZ + k] > 0.0 else 0.0
-            miss = abs(sx - g[at + SX + k]) + abs(sy - g[at + SY + k])
-            c[MISSES + k] += miss if bound > 0.0 else 0.0
-            g[at + SZ + k] = on
-            g[at + SX + k] = sx
-            g[at + SY + k] = sy
+        dgx = (fx - mz * dy - hp * dw) * ix
+        dgy = (fy + mz * dx - hq * dw) * iy
+        g[DX + k] = dx
+        g[DY + k] = dy
+        g[DZ + k] = dz
+        g[DGX + k] = dgx
+        g[DGY + k] = dgy
+        g[DW + k] = dw
+        misses = _check_friction(g, k, dx, dy, dz, dgx, dgy, dw)
+        misses += _check_friction(g, LEG + k, dx, dy, dz, dgx, dgy, dw)
+        misses += _check_friction(g, 2 * LEG + k, dx, dy, dz, dgx, dgy, dw)
+        misses += _check_friction(g, 3 * LEG + k, dx, dy, dz, dgx, dgy, dw)
+        misses += _check_friction(g, 4 * LEG + k, dx, dy, dz, dgx, dgy, dw)
+        misses += _check_friction(g, 5 * LEG + k, dx, dy, dz, dgx, dgy, dw)
+        g[MISSES + k] = misses
 
 
 @kernel()
-def _any_miss(c):  # type: ignore[no-untyped-def]
+def _any_miss(g):  # type: ignore[no-untyped-def]
     total = 0.0
     for k in range(LANES):
-        total += c[MISSES + k]
+        total += g[MISSES + k]
     return total > 0.0
 
 
 @kernel()
-def _search_lane(g, c, k, t, st, friction):  # type: ignore[no-untyped-def]
+def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
     """Minimise F of lane k by the line search, and keep the states there."""
     n = 0
     for leg in range(N_LEGS):
@@ -250,7 +256,7 @@ def _search_lane(g, c, k, t, st, friction):  # type: ignore[no-untyped-def]
             n += 1
     # Any start will do: 0 is where the robot would be without impulses.
     ls.minimise(
-        t, st, n, c[M + k], c[Z + k], c[JXX + k], c[JXY + k], c[JYY + k], c[JXZ + k], c[JYZ + k], c[JZZ + k],
+        t, st, n, g[M + k], g[Z + k], g[JXX + k], g[JXY + k], g[JYY + k], g[JXZ + k], g[JYZ + k], g[JZZ + k],
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
     )  # fmt: skip
     n = 0
@@ -267,7 +273,7 @@ def _search_lane(g, c, k, t, st, friction):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def solve(g, c, present, t, st):  # type: ignore[no-untyped-def]
+def solve(g, t, st):  # type: ignore[no-untyped-def]
     """Both stages for every lane: c's d, and each foot's bound and states.
 
     A lane's result does not depend on the other lanes: a pass leaves a lane that agreed as it is, and one that did not
@@ -276,16 +282,16 @@ def solve(g, c, present, t, st):  # type: ignore[no-untyped-def]
     for stage in range(2):
         for _ in range(PASSES):
             if stage == 0:
-                normal_pass(g, c, present)
+                normal_pass(g)
             else:
-                friction_pass(g, c, present)
-            if not _any_miss(c):
+                friction_pass(g)
+            if not _any_miss(g):
                 break
-        if _any_miss(c):
+        if _any_miss(g):
             for k in range(LANES):
-                if c[MISSES + k] > 0.0:
-                    _search_lane(g, c, k, t, st, stage == 1)
+                if g[MISSES + k] > 0.0:
+                    _search_lane(g, k, t, st, stage == 1)
             if stage == 0:
-                normal_pass(g, c, present)
+                normal_pass(g)
             else:
-                friction_pass(g, c, present)
+                friction_pass(g)

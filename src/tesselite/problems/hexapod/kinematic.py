@@ -95,7 +95,7 @@ def rotate(b):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def free_velocity(b, s, c, sums, dt):  # type: ignore[no-untyped-def]
+def free_velocity(b, s, g, sums, dt):  # type: ignore[no-untyped-def]
     """(c): the velocities at the end of the step if nothing touched the floor, and the inertia there."""
     m = sums[0]
     im = 1.0 / m
@@ -219,14 +219,14 @@ def free_velocity(b, s, c, sums, dt):  # type: ignore[no-untyped-def]
         b[VX + k] = vx
         b[VY + k] = vy
         b[VZ + k] = vz
-        c[ct.JXX + k] = jxx
-        c[ct.JXY + k] = jxy
-        c[ct.JXZ + k] = jxz
-        c[ct.JYY + k] = jyy
-        c[ct.JYZ + k] = jyz
-        c[ct.JZZ + k] = jzz
-        c[ct.M + k] = m
-        c[ct.Z + k] = oz + pz
+        g[ct.JXX + k] = jxx
+        g[ct.JXY + k] = jxy
+        g[ct.JXZ + k] = jxz
+        g[ct.JYY + k] = jyy
+        g[ct.JYZ + k] = jyz
+        g[ct.JZZ + k] = jzz
+        g[ct.M + k] = m
+        g[ct.Z + k] = oz + pz
         b[KXX + k] = kxx
         b[KXY + k] = kxy
         b[KXZ + k] = kxz
@@ -280,7 +280,6 @@ def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
             # The solver's guess: a foot that has just come down is on and sticks.
             new = g[ct.DEPTH + i] < 0.0
             g[ct.S1 + i] = 1.0 if new else g[ct.S1 + i]
-            g[ct.SZ + i] = 1.0 if new else g[ct.SZ + i]
             g[ct.SX + i] = 0.0 if new else g[ct.SX + i]
             g[ct.SY + i] = 0.0 if new else g[ct.SY + i]
             g[ct.DEPTH + i] = depth
@@ -333,7 +332,7 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def solve_on_base(b, g, c, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
+def solve_on_base(b, g, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
     """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
     n = 0
     for leg in range(N_LEGS):
@@ -353,38 +352,38 @@ def solve_on_base(b, g, c, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
     dx = dy = dz = dgx = dgy = dw = 0.0
     for stage in range(2):
         dx, dy, dz, dgx, dgy, dw, _ = ls.minimise(
-            t, st, n, c[ct.M + k], c[ct.Z + k],
-            c[ct.JXX + k], c[ct.JXY + k], c[ct.JYY + k], c[ct.JXZ + k], c[ct.JYZ + k], c[ct.JZZ + k],
+            t, st, n, g[ct.M + k], g[ct.Z + k],
+            g[ct.JXX + k], g[ct.JXY + k], g[ct.JYY + k], g[ct.JXZ + k], g[ct.JYZ + k], g[ct.JZZ + k],
             dx, dy, dz, dgx, dgy, dw,
         )  # fmt: skip
         if stage == 0:
             for i in range(n):
                 u = t[ls.UZ + i] + t[ls.B + i] * dx - t[ls.A + i] * dy + dz
                 t[ls.BOUND + i] = FRICTION * t[ls.WZ + i] * -u if u < 0.0 else 0.0
-    c[ct.DX + k] = dx
-    c[ct.DY + k] = dy
-    c[ct.DZ + k] = dz
-    c[ct.DGX + k] = dgx
-    c[ct.DGY + k] = dgy
-    c[ct.DW + k] = dw
+    g[ct.DX + k] = dx
+    g[ct.DY + k] = dy
+    g[ct.DZ + k] = dz
+    g[ct.DGX + k] = dgx
+    g[ct.DGY + k] = dgy
+    g[ct.DW + k] = dw
 
 
 @kernel()
-def push(b, c):  # type: ignore[no-untyped-def]
+def push(b, g):  # type: ignore[no-untyped-def]
     """Add the impulses' d to the velocities; from the velocity of G to that of the base's origin: v = v_G - w x (G - O)."""
     for k in range(LANES):
-        dx = c[ct.DX + k]
-        dy = c[ct.DY + k]
-        dw = c[ct.DW + k]
+        dx = g[ct.DX + k]
+        dy = g[ct.DY + k]
+        dw = g[ct.DW + k]
         px = b[CX + k]
         py = b[CY + k]
         oz = b[OZ + k]
         b[WX + k] += dx
         b[WY + k] += dy
         b[WZ + k] += dw
-        b[VX + k] += c[ct.DGX + k] + dy * oz + dw * py
-        b[VY + k] += c[ct.DGY + k] - dw * px - dx * oz
-        b[VZ + k] += c[ct.DZ + k] - dx * py + dy * px
+        b[VX + k] += g[ct.DGX + k] + dy * oz + dw * py
+        b[VY + k] += g[ct.DGY + k] - dw * px - dx * oz
+        b[VZ + k] += g[ct.DZ + k] - dx * py + dy * px
 
 
 @kernel()
@@ -452,8 +451,7 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
     """
     s = np.zeros(LEG_SCRATCH)
     b = np.zeros(BASE_SCRATCH)
-    g = np.zeros(N_LEGS * ct.LEG)
-    c = np.zeros(ct.SCRATCH)
+    g = np.zeros(ct.ARRAY)
     t = np.zeros(ls.TABLE)
     st = np.zeros(ls.STATES, np.int64)
     scale = np.zeros(N_JOINTS * LANES)  # amplitude times joint scale
@@ -517,9 +515,9 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                         tape[row[k], step[k], STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
                         tape[row[k], step[k], STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
         move_legs(s, g, present, dt)
-        free_velocity(b, s, c, sums, dt)
+        free_velocity(b, s, g, sums, dt)
         find_contacts(b, g, present, sums, dt)
-        ct.solve(g, c, present, t, st)
+        ct.solve(g, t, st)
 
         for k in range(LANES):
             r = row[k]
@@ -530,7 +528,7 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                 if step[k] < n_steps:
                     end = BODY_TOUCHED
                 else:
-                    solve_on_base(b, g, c, k, t, st, sums, dt)
+                    solve_on_base(b, g, k, t, st, sums, dt)
             elif not b[ZC + k] <= MAX_HEIGHT:
                 end = TOO_HIGH if b[ZC + k] > MAX_HEIGHT else DIVERGED
             touching = 0
@@ -548,7 +546,7 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                 row[k] = -1
                 busy -= 1
 
-        push(b, c)
+        push(b, g)
         integrate(b, dt)
 
         for k in range(LANES):
