@@ -40,7 +40,7 @@ M, Z, JXX, JXY, JXZ, JYY, JYZ, JZZ, DX, DY, DZ, DGX, DGY, DW, MISSES = range(
 )
 ARRAY = N_LEGS * LEG + 15 * LANES
 
-PASSES = 6  # before the lanes that are left go to the line search
+PASSES = 8  # before the lanes that are left go to the line search
 
 
 # The functions of one foot are called six times in a row instead of in a loop: only then is the loop over the lanes the

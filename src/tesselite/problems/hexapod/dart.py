@@ -84,7 +84,9 @@ class DartHexapod:
         joint.setTransformFromParentBodyNode(transform)
         return floor
 
-    def _link(self, parent: Any, name: str, axis: tuple[float, ...], offset: tuple[float, ...], yaw: float) -> Any:
+    def _link(
+        self, parent: Any, name: str, axis: tuple[float, ...], offset: tuple[float, ...], yaw: float
+    ) -> Any:
         dart = self._dart
         properties = dart.dynamics.RevoluteJointProperties()
         properties.mName = name

@@ -317,7 +317,9 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
         zc = b[ZC + k]
         t[ls.A + n] = px
         t[ls.B + n] = py
-        t[ls.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
+        t[ls.UZ + n] = (
+            b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
+        )
         t[ls.UX + n] = b[GX + k] - b[WZ + k] * py
         t[ls.UY + n] = b[GY + k] + b[WZ + k] * px
         kxx = b[KXX + k]
@@ -438,7 +440,9 @@ def _rotation_vector(w, x, y, z):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_hold, ends, finals, touches, tape):  # type: ignore[no-untyped-def]
+def simulate(
+    rows, first, last, signals, present, sums, start, dt, n_steps, max_hold, ends, finals, touches, tape
+):  # type: ignore[no-untyped-def]
     """Run the episodes of rows first..last, LANES at a time; a lane whose episode ends takes the next row.
 
     rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start (13,):
@@ -503,7 +507,9 @@ def simulate(rows, first, last, signals, present, sums, start, dt, n_steps, max_
                 sample = (3 * step[k]) // 2 % PERIOD
                 for j in range(N_JOINTS):
                     i = j * LANES + k
-                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
+                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = (
+                        scale[i] * flat[place[i] + sample]
+                    )
 
         rotate(b)
         if tape.shape[1] > 0:

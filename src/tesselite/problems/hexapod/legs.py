@@ -25,8 +25,8 @@ from tesselite.problems.hexapod.robot import (
 )
 
 # Robots simulated side by side. Loops over lanes of constant length become vector instructions, and a robot's results
-# do not depend on its lane or on the other lanes. 8 was fastest of 4, 8 and 16 on a machine with AVX2.
-LANES = 8
+# do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
+LANES = 4
 
 # Scratch for the sums, one value per lane: value of lane k at NAME + k. First the leg at work, then the sums.
 Q1, Q2, QD1, QD2, TARGET1, TARGET2 = range(0, 6 * LANES, LANES)
