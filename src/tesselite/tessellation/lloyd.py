@@ -1,0 +1,343 @@
+"""Compiled steps of Lloyd's algorithm on fixed samples, in spaces of low dimension; exact to the last tie.
+
+All steps rest on one fact: if a sample's own centroid did not move away from it, only centroids that moved can take
+it. The driver lives in `fixed`; the steps for many dimensions live in `staircase`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.lanes import lane_box_squares, lane_squares, lowest_bit
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.uint8]
+
+BOX = 64  # consecutive centroids that share a bounding box
+SHELLS = 32
+
+
+@kernel()
+def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
+    """members[starts[c]:starts[c + 1]] = the samples of niche c, ascending."""
+    starts[:] = 0
+    for i in range(len(labels)):
+        starts[labels[i] + 1] += 1
+    for c in range(len(starts) - 1):
+        starts[c + 1] += starts[c]
+    filled = starts[:-1].copy()
+    for i in range(len(labels)):
+        members[filled[labels[i]]] = i
+        filled[labels[i]] += 1
+
+
+@kernel()
+def update_means(
+    points: Floats, members: Ints, starts: Ints, centroids: Floats, changed: Flags, moved: Flags
+) -> int:
+    """Move the centroids of niches whose membership changed to their members' mean; how many niches are empty.
+
+    Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
+    are bitwise different.
+    """
+    d = points.shape[1]
+    mean = np.empty(d)
+    n_empty = 0
+    for c in range(len(centroids)):
+        moved[c] = 0
+        n = starts[c + 1] - starts[c]
+        n_empty += 1 if n == 0 else 0
+        if changed[c] == 0 or n == 0:
+            continue
+        mean[:] = 0.0
+        for m in range(starts[c], starts[c + 1]):
+            for j in range(d):
+                mean[j] += points[members[m], j]
+        for j in range(d):
+            value = mean[j] / n
+            if value != centroids[c, j]:
+                centroids[c, j] = value
+                moved[c] = 1
+    return n_empty
+
+
+@kernel()
+def assign_on_grid(
+    points: Floats,
+    first: int,
+    last: int,
+    labels: Ints,
+    squares: Floats,
+    centroids: Floats,
+    moved: Flags,
+    side: int,
+    starts: Ints,
+    ids: Ints,
+    dirty: Flags,
+    changed: Flags,
+) -> int:
+    """Assign 2D samples first..last to their nearest centroids by a bucket grid; how many changed their niche.
+
+    A sample searches the buckets that the circle through its old centroid touches; it is skipped if that centroid
+    did not move and no bucket of them is dirty, that is, holds a moved centroid. Labels below 0 mean none yet.
+    """
+    n_changed = 0
+    for i in range(first, last):
+        x, y = points[i, 0], points[i, 1]
+        old = labels[i]
+        start = old
+        if old < 0:  # any centroid nearby will do to begin with
+            u = min(max(int(x * side), 0), side - 1)
+            v = min(max(int(y * side), 0), side - 1)
+            ring = 0
+            while start < 0:
+                for row in range(max(v - ring, 0), min(v + ring, side - 1) + 1):
+                    a = starts[row * side + max(u - ring, 0)]
+                    if starts[row * side + min(u + ring, side - 1) + 1] > a:
+                        start = ids[a]
+                        break
+                ring += 1
+        dx, dy = x - centroids[start, 0], y - centroids[start, 1]
+        best = dx * dx + dy * dy
+        best_id = start
+        radius = np.sqrt(best) * (1 + 1e-9)
+        u0 = min(max(int((x - radius) * side), 0), side - 1)
+        u1 = min(max(int((x + radius) * side), 0), side - 1)
+        v0 = min(max(int((y - radius) * side), 0), side - 1)
+        v1 = min(max(int((y + radius) * side), 0), side - 1)
+        if old >= 0 and best <= squares[i]:
+            clean = True
+            for row in range(v0, v1 + 1):
+                for column in range(u0, u1 + 1):
+                    if dirty[row * side + column]:
+                        clean = False
+                        break
+            if clean:
+                squares[i] = best
+                continue
+        for row in range(v0, v1 + 1):
+            for m in range(starts[row * side + u0], starts[row * side + u1 + 1]):
+                c = ids[m]
+                dx, dy = x - centroids[c, 0], y - centroids[c, 1]
+                square = dx * dx + dy * dy
+                if square < best or (square == best and c < best_id):
+                    best, best_id = square, c
+        squares[i] = best
+        if best_id != old:
+            n_changed += 1
+            labels[i] = best_id
+            changed[best_id] = 1
+            if old >= 0:
+                changed[old] = 1
+    return n_changed
+
+
+@kernel()
+def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None:
+    """dirty[b] = 1 for the buckets that hold a moved centroid."""
+    dirty[:] = 0
+    for c in range(len(centroids)):
+        if moved[c]:
+            u = min(max(int(centroids[c, 0] * side), 0), side - 1)
+            v = min(max(int(centroids[c, 1] * side), 0), side - 1)
+            dirty[v * side + u] = 1
+
+
+@kernel()
+def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles) -> None:
+    """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
+    m, d = rows.shape
+    n = columns.shape[1]
+    for j in range(d):
+        for i in range(n):
+            columns[j, i] = np.float32(rows[i, j]) if i < m else np.float32(np.inf)
+        for b in range(n // 8):
+            least = most = columns[j, 8 * b]
+            for i in range(8 * b + 1, min(8 * b + 8, m)):
+                least = min(least, columns[j, i])
+                most = max(most, columns[j, i])
+            low[j, b] = least
+            high[j, b] = most
+        for b in range(top_low.shape[1]):
+            if b < n // BOX:
+                least, most = low[j, 8 * b], high[j, 8 * b]
+                for i in range(8 * b + 1, 8 * b + 8):
+                    if 8 * i < m:
+                        least = min(least, low[j, i])
+                        most = max(most, high[j, i])
+                top_low[j, b] = least
+                top_high[j, b] = most
+            else:
+                top_low[j, b] = np.inf
+                top_high[j, b] = np.inf
+
+
+@kernel()
+def _within(
+    x: Singles,
+    limit: float,
+    columns: Singles,
+    low: Singles,
+    high: Singles,
+    top_low: Singles,
+    top_high: Singles,
+    near: Ints,
+    squares: Singles,
+    scratch: Singles,
+) -> int:
+    """near[:result] = the packed rows whose squared distance from x is at most limit, squares[:result] these."""
+    d = len(x)
+    radius = np.float32(limit)
+    count = 0
+    n_top = top_low.shape[1]
+    for a in range(0, n_top, 8):
+        tops = lane_box_squares(top_low, top_high, a, a, n_top, x, d, radius, scratch, 0)
+        while tops != 0:
+            b = 8 * (a + lowest_bit(tops))
+            tops &= tops - 1
+            boxes = lane_box_squares(low, high, b, b, low.shape[1], x, d, radius, scratch, 0)
+            while boxes != 0:
+                r = 8 * (b + lowest_bit(boxes))
+                boxes &= boxes - 1
+                mask = lane_squares(columns, r, columns.shape[1], x, d, radius, scratch, 0)
+                while mask != 0:
+                    lane = lowest_bit(mask)
+                    mask &= mask - 1
+                    near[count] = r + lane
+                    squares[count] = scratch[lane]
+                    count += 1
+    return count
+
+
+@kernel()
+def assign_by_lists(
+    points: Floats,
+    first: int,
+    last: int,
+    members: Ints,
+    niche_starts: Ints,
+    labels: Ints,
+    squares: Floats,
+    centroids: Floats,
+    columns: Singles,
+    low: Singles,
+    high: Singles,
+    top_low: Singles,
+    top_high: Singles,
+    mover_ids: Ints,
+    mover_columns: Singles,
+    mover_low: Singles,
+    mover_high: Singles,
+    mover_top_low: Singles,
+    mover_top_high: Singles,
+    changed: Flags,
+) -> int:
+    """Assign the samples of niches first..last to their nearest centroids; how many changed their niche.
+
+    A niche's members can only go to centroids within twice their largest distance from its own centroid; these are
+    gathered once, in shells by distance, and each member scans the shells within twice its own distance. If no
+    member's distance grew, only centroids that moved (movers) can take one.
+    """
+    k, d = centroids.shape
+    sums = np.empty(8)
+    scratch = np.empty(8, np.float32)
+    x = np.empty(d, np.float32)
+    y = np.empty(d)
+    near = np.empty(k, np.int64)
+    near_squares = np.empty(k, np.float32)
+    blocks = np.empty((k + 8) * d)
+    ids = np.empty(k + 8, np.int64)
+    shell_ends = np.empty(SHELLS + 1, np.int64)
+    n_changed = 0
+    for c in range(first, last):
+        begin, end = niche_starts[c], niche_starts[c + 1]
+        if begin == end:
+            continue
+        grew = False
+        largest = 0.0
+        for m in range(begin, end):
+            i = members[m]
+            square = 0.0
+            for j in range(d):
+                u = points[i, j] - centroids[c, j]
+                square += u * u
+            grew |= square > squares[i]
+            squares[i] = square
+            largest = max(largest, square)
+        if not grew and len(mover_ids) == 0:
+            continue
+        for j in range(d):
+            x[j] = centroids[c, j]
+        # What is farther than twice a member's distance cannot be nearer to it, not even by a tie. The margin is for
+        # single precision: coordinates in [0, 1] are rounded by up to 3e-8.
+        limit = 4.0 * largest + _margin(largest, d)
+        if grew:
+            n_near = _within(
+                x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch
+            )
+        else:
+            n_near = _within(
+                x,
+                limit,
+                mover_columns,
+                mover_low,
+                mover_high,
+                mover_top_low,
+                mover_top_high,
+                near,
+                near_squares,
+                scratch,
+            )
+            for r in range(n_near):
+                near[r] = mover_ids[near[r]]
+        if n_near == 0:
+            continue
+        scale = SHELLS / limit
+        shell_ends[:] = 0
+        for r in range(n_near):
+            shell_ends[min(int(near_squares[r] * scale), SHELLS - 1) + 1] += 1
+        for s in range(SHELLS):
+            shell_ends[s + 1] += shell_ends[s]
+        for r in range(n_near):
+            s = min(int(near_squares[r] * scale), SHELLS - 1)
+            at = shell_ends[s]
+            shell_ends[s] += 1
+            ids[at] = near[r]
+            to = (at >> 3) * 8 * d + (at & 7)
+            for j in range(d):
+                blocks[to + 8 * j] = centroids[near[r], j]
+        for at in range(n_near, (n_near + 7) & ~7):
+            to = (at >> 3) * 8 * d + (at & 7)
+            for j in range(d):
+                blocks[to + 8 * j] = np.inf
+        # shell_ends[s] is now where shell s ends.
+        for m in range(begin, end):
+            i = members[m]
+            best, best_id = squares[i], c
+            n = shell_ends[min(int((4.0 * best + _margin(best, d)) * scale), SHELLS - 1)]
+            for j in range(d):
+                y[j] = points[i, j]
+            for at in range(0, n, 8):
+                mask = lane_squares(blocks, at * d, 8, y, d, best, sums, 0)
+                while mask != 0:
+                    lane = lowest_bit(mask)
+                    mask &= mask - 1
+                    if sums[lane] < best or (sums[lane] == best and ids[at + lane] < best_id):
+                        best, best_id = sums[lane], ids[at + lane]
+            if best_id != c:
+                squares[i] = best
+                labels[i] = best_id
+                changed[c] = 1
+                changed[best_id] = 1
+                n_changed += 1
+    return n_changed
+
+
+@kernel()
+def _margin(square: float, d: int) -> float:
+    """How much four times a squared distance must be raised to hold for single precision as well."""
+    return 1e-5 * square + 1e-6 * np.sqrt(square * d) + 1e-12

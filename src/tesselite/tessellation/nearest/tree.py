@@ -1,0 +1,318 @@
+"""A k-d tree of centroids in blocks of 32, up to 64 children a node; and, without its nodes, brute force over the blocks.
+
+Distances are sums over the axes, in order, of |x - c|^p in float64 (the largest |x - c| for p = inf). Lower bounds of
+boxes are computed by the same operations in the same order, so rounding, which is monotone, cannot lift a bound above
+the distance to a point in its box: pruning is exact to the last tie. (`pow` is not correctly rounded, hence a small
+margin for other p.) The table for two features lives in `table`.
+
+J. L. Bentley (1975), "Multidimensional binary search trees used for associative searching".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    lane_box_squares,
+    lane_squares,
+    lanes_at_most,
+    lanes_least,
+    lowest_bit,
+)
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+BLOCK = 32  # centroids in a block: four vectors of eight
+FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+HEADER = (
+    48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
+)
+
+# Which formula sums up an axis.
+SQUARE, ABSOLUTE, LARGEST, ROOT, POWER = 0, 1, 2, 3, 4
+
+
+def kind_of(p: float) -> int:
+    """Which of the formulas a Minkowski p uses."""
+    return {2.0: SQUARE, 1.0: ABSOLUTE, np.inf: LARGEST, 0.5: ROOT}.get(p, POWER)
+
+
+@kernel()
+def _select(order: Ints, values: Floats, first: int, last: int, at: int) -> None:
+    """Reorder order[first:last] so that what belongs at index `at` by value is there, smaller before, larger after."""
+    last -= 1
+    while last > first:
+        pivot = values[order[(first + last) >> 1]]
+        i, j = first, last
+        while i <= j:
+            while values[order[i]] < pivot:
+                i += 1
+            while values[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if at <= j:
+            last = j
+        elif at >= i:
+            first = i
+        else:
+            return
+
+
+@kernel()
+def kd_order(points: Floats, leaf: int) -> Ints:
+    """An order of the rows in which every aligned run of leaf * 2^i rows is compact: median splits of the widest side."""
+    n, d = points.shape
+    columns = np.ascontiguousarray(points.T)
+    order = np.arange(n)
+    stack = np.empty((128, 2), np.int64)
+    stack[0, 0] = 0
+    stack[0, 1] = n
+    top = 1
+    while top > 0:
+        top -= 1
+        first, last = stack[top, 0], stack[top, 1]
+        if last - first <= leaf:
+            continue
+        axis, widest = 0, -1.0
+        for j in range(d):
+            low = high = columns[j, order[first]]
+            for i in range(first + 1, last):
+                value = columns[j, order[i]]
+                low = min(low, value)
+                high = max(high, value)
+            if high - low > widest:
+                axis, widest = j, high - low
+        half = leaf
+        while 2 * half < last - first:
+            half *= 2
+        _select(order, columns[axis], first, last, first + half)
+        stack[top, 0], stack[top, 1] = first, first + half
+        stack[top + 1, 0], stack[top + 1, 1] = first + half, last
+        top += 2
+    return order
+
+
+def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
+    """The flat tables of a tree over (k, d) centroids; of brute force if it is to have no nodes."""
+    k, d = centroids.shape
+    padded = d + d % 2  # axes are summed in pairs; a zero more changes no sum
+    n_blocks = -(-k // BLOCK)
+    order = kd_order(centroids, BLOCK) if with_nodes else np.arange(k)
+    ids = np.full(n_blocks * BLOCK, np.iinfo(np.int64).max)
+    ids[:k] = order
+    rows = np.zeros((n_blocks * BLOCK, padded))
+    rows[:k, :d] = centroids[order]
+    rows[k:, :d] = np.inf  # farther than any centroid
+    blocks = np.ascontiguousarray(rows.reshape(n_blocks, BLOCK, padded).transpose(0, 2, 1))
+    header = np.zeros(HEADER, np.int64)
+    header[1:4] = n_blocks, padded, HEADER
+    parts = [blocks.ravel()]
+    if with_nodes and n_blocks > 1:
+        low = blocks.min(axis=2)
+        rows[k:] = -np.inf
+        high = rows.reshape(n_blocks, BLOCK, padded).max(axis=1)
+        start, level = blocks.size, 0
+        while len(low) > 1:
+            items = len(low)
+            nodes = -(-items // FANOUT)
+            boxes = np.full((nodes * FANOUT, 2, padded), np.inf)
+            boxes[:items, 0], boxes[:items, 1] = low, high
+            parts.append(
+                np.ascontiguousarray(boxes.reshape(nodes, FANOUT, 2, padded).transpose(0, 2, 3, 1)).ravel()
+            )
+            level += 1
+            header[8 + 2 * level : 10 + 2 * level] = start, items
+            start += parts[-1].size
+            low = np.minimum.reduceat(low, np.arange(0, items, FANOUT))
+            high = np.maximum.reduceat(high, np.arange(0, items, FANOUT))
+        header[0] = level
+    return np.concatenate(parts), np.concatenate([header, ids])
+
+
+@kernel()
+def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats) -> None:
+    """sums[:32] = power sums, for p other than 2, from x (padded,) to the block of centroids at floats[at:]."""
+    # Unsigned indexes: Python's negative ones would keep the inner loops from being vectorised.
+    for i in range(BLOCK):
+        sums[i] = 0.0
+    for j in range(padded):
+        x0 = x[j]
+        o = np.uintp(at + j * BLOCK)
+        if kind == ROOT:
+            for i in range(BLOCK):
+                sums[i] += np.sqrt(abs(x0 - floats[o + np.uintp(i)]))
+        elif kind == ABSOLUTE:
+            for i in range(BLOCK):
+                sums[i] += abs(x0 - floats[o + np.uintp(i)])
+        elif kind == LARGEST:
+            for i in range(BLOCK):
+                u = abs(x0 - floats[o + np.uintp(i)])
+                sums[i] = u if u > sums[i] else sums[i]
+        else:
+            for i in range(BLOCK):
+                u = abs(x0 - floats[o + np.uintp(i)])
+                if u > 0.0:
+                    sums[i] += u**p
+
+
+@kernel()
+def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int) -> None:
+    """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
+    for i in range(FANOUT):
+        sums[to + i] = 0.0
+    for j in range(padded):
+        for i in range(FANOUT):
+            low, high = floats[at + j * FANOUT + i], floats[at + (padded + j) * FANOUT + i]
+            u = max(low - x[j], x[j] - high, 0.0)
+            if kind == ABSOLUTE:
+                sums[to + i] += u
+            elif kind == LARGEST:
+                sums[to + i] = max(sums[to + i], u)
+            elif kind == ROOT:
+                sums[to + i] += np.sqrt(u)
+            elif u > 0.0:
+                sums[to + i] += u**p * (1.0 - 1e-13)
+
+
+@kernel()
+def scan_block(
+    x: Floats, floats: Floats, block: int, ints: Ints, kind: int, p: float, sums: Floats, best: float, best_id: int
+) -> tuple[float, int]:
+    """The better of the best so far and of the centroids of a block; the lower id on ties. `sums` is scratch."""
+    padded, ids = ints[2], ints[3] + block * BLOCK
+    at = block * padded * BLOCK
+    if kind == SQUARE:
+        for group in range(0, BLOCK, LANES):
+            mask = lane_squares(floats, at + group, BLOCK, x, padded, best, sums, 0)
+            if mask != 0:  # seldom; then mostly one lane is the least
+                least = lanes_least(sums, 0)
+                if least < best:
+                    best, best_id = least, np.iinfo(np.int64).max
+                mask = lanes_at_most(sums, 0, best)
+                while mask != 0:
+                    best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
+                    mask &= mask - 1
+        return best, best_id
+    _other_sums(x, floats, at, padded, kind, p, sums)
+    for i in range(BLOCK):
+        if sums[i] < best or (sums[i] == best and ints[ids + i] < best_id):
+            best, best_id = sums[i], ints[ids + i]
+    return best, best_id
+
+
+@kernel()
+def _visit(
+    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats
+) -> int:
+    """Write lower bounds of the node's children to bounds[64 * level:], infinite where there is none; the nearest."""
+    padded = ints[2]
+    at = ints[8 + 2 * level] + node * 2 * padded * FANOUT
+    children = min(FANOUT, ints[9 + 2 * level] - node * FANOUT)
+    to = FANOUT * level
+    least, first = np.inf, 0
+    if kind != SQUARE:
+        _other_bounds(x, floats, at, padded, kind, p, bounds, to)
+        for i in range(FANOUT):
+            if i >= children:
+                bounds[to + i] = np.inf
+            elif bounds[to + i] < least:
+                least, first = bounds[to + i], i
+        return first
+    for group in range(0, FANOUT, LANES):
+        if group >= children:
+            for i in range(group, FANOUT):
+                bounds[to + i] = np.inf
+            break
+        mask = lane_box_squares(
+            floats, floats, at + group, at + padded * FANOUT + group, FANOUT, x, padded, least, bounds, to + group
+        )
+        if mask != 0:
+            value = lanes_least(bounds, to + group)
+            if value < least:
+                least = value
+                first = group + lowest_bit(lanes_at_most(bounds, to + group, value))
+    return first
+
+
+@kernel()
+def tree_search(
+    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, sums: Floats, bounds: Floats, path: Ints
+) -> int:
+    """Id of the centroid nearest to x (padded,); 0 if no distance is finite.
+
+    Scratch: `sums` (32,), `bounds` (6 * 64,), `path` (6 * 4,). Of each node the nearest child comes first, the others
+    in any order as long as they are not too far. (No slices here: each would count references atomically.)
+    """
+    best, best_id = np.inf, 0
+    top = ints[0]
+    if top == 0:
+        return scan_block(x, floats, 0, ints, kind, p, sums, best, best_id)[1]
+    level, node = top, 0
+    child = _visit(x, floats, ints, kind, p, level, node, bounds)
+    at = 4 * level
+    path[at], path[at + 1], path[at + 2], path[at + 3] = node, child, -1, 0
+    while True:
+        if child >= 0:
+            item = path[4 * level] * FANOUT + child
+            if level == 1:
+                best, best_id = scan_block(x, floats, item, ints, kind, p, sums, best, best_id)
+            else:
+                level -= 1
+                child = _visit(x, floats, ints, kind, p, level, item, bounds)
+                at = 4 * level
+                path[at], path[at + 1], path[at + 2], path[at + 3] = item, child, -1, 0
+                continue
+        # The next child of this node that is near enough: path holds its group of eight and what is left of that.
+        at = 4 * level
+        child = -1
+        while child < 0:
+            group, mask = path[at + 2], path[at + 3]
+            if mask == 0:
+                group += 1
+                if group * LANES >= min(FANOUT, ints[9 + 2 * level] - path[at] * FANOUT):
+                    break
+                path[at + 2] = group
+                path[at + 3] = lanes_at_most(bounds, FANOUT * level + group * LANES, best)
+                continue
+            path[at + 3] = mask & (mask - 1)
+            candidate = group * LANES + lowest_bit(mask)
+            if (
+                candidate != path[at + 1]
+                and bounds[FANOUT * level + candidate] <= best
+                and path[at] * FANOUT + candidate < ints[9 + 2 * level]
+            ):
+                child = candidate
+        if child < 0:
+            level += 1
+            if level > top:
+                return best_id
+
+
+@kernel()
+def brute_rows(
+    points: Floats, out: Ints, start: int, stop: int, floats: Floats, ints: Ints, kind: int, p: float
+) -> None:
+    """out[start:stop] = ids of the nearest centroids by trying all; 16 rows share each block while it is cached."""
+    d = points.shape[1]
+    sums = np.empty(FANOUT)
+    x = np.zeros((16, ints[2]))
+    best = np.empty(16)
+    for first in range(start, stop, 16):
+        m = min(16, stop - first)
+        for r in range(m):
+            best[r] = np.inf
+            out[first + r] = 0
+            for j in range(d):
+                x[r, j] = points[first + r, j]
+        for block in range(ints[1]):
+            for r in range(m):
+                best[r], out[first + r] = scan_block(
+                    x[r], floats, block, ints, kind, p, sums, best[r], out[first + r]
+                )
