@@ -45,7 +45,7 @@ PASSES = 8  # before the lanes that are left go to the line search
 
 # The functions of one foot are called six times in a row instead of in a loop: only then is the loop over the lanes the
 # innermost one, which becomes vector instructions.
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _add_normal(g, i, w, sums):  # type: ignore[no-untyped-def]
     """Add a foot's normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
@@ -60,7 +60,7 @@ def _add_normal(g, i, w, sums):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _check_normal(g, i, dx, dy, dz):  # type: ignore[no-untyped-def]
     """A foot's state in stage 1 at d, and its bound; 1.0 if the guess was another."""
     w = g[i + WZ]
@@ -119,7 +119,7 @@ def normal_pass(g):  # type: ignore[no-untyped-def]
         g[MISSES + k] = misses
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _add_friction(g, i, sums):  # type: ignore[no-untyped-def]
     """Add a foot's friction rows to the sums of their weights, of their products with a and b, and to the forces."""
     hx, hy, hp, hq, hw, fx, fy, fw = sums
@@ -137,7 +137,7 @@ def _add_friction(g, i, sums):  # type: ignore[no-untyped-def]
     return hx + w, hy + v, hp - wb, hq + va, hw + (wb * b + va * a), fx + f, fy + e, fw + (e * a - f * b)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def _check_friction(g, i, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-def]
     """A foot's states in stage 2 at d; how many of the guesses were others (or more)."""
     a = g[i + A]
@@ -238,8 +238,8 @@ def _any_miss(g):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
-    """Minimise F of lane k by the line search, and keep the states there."""
+def gather_feet(g, k, t):  # type: ignore[no-untyped-def]
+    """Copy the contacts of lane k's feet into the line search's table, with bounds 0: how many there are."""
     n = 0
     for leg in range(N_LEGS):
         at = leg * LEG + k
@@ -252,24 +252,37 @@ def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
             t[ls.WZ + n] = g[at + WZ]
             t[ls.WX + n] = g[at + WX]
             t[ls.WY + n] = g[at + WY]
-            t[ls.BOUND + n] = g[at + BOUND] if friction else 0.0
+            t[ls.BOUND + n] = 0.0
             n += 1
+    return n
+
+
+@kernel()
+def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
+    """Minimise F of lane k by the line search, and keep the states there."""
+    n = gather_feet(g, k, t)
+    if friction:
+        c = 0
+        for leg in range(N_LEGS):
+            if g[leg * LEG + k + WZ] > 0.0:
+                t[ls.BOUND + c] = g[leg * LEG + k + BOUND]
+                c += 1
     # Any start will do: 0 is where the robot would be without impulses.
     ls.minimise(
         t, st, n, g[M + k], g[Z + k], g[JXX + k], g[JXY + k], g[JYY + k], g[JXZ + k], g[JYZ + k], g[JZZ + k],
         0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
     )  # fmt: skip
-    n = 0
+    c = 0
     for leg in range(N_LEGS):
         at = leg * LEG + k
         if g[at + WZ] > 0.0:
             if friction:
-                g[at + SZ] = st[ls.SZ + n]
-                g[at + SX] = st[ls.SX + n]
-                g[at + SY] = st[ls.SY + n]
+                g[at + SZ] = st[ls.SZ + c]
+                g[at + SX] = st[ls.SX + c]
+                g[at + SY] = st[ls.SY + c]
             else:
-                g[at + S1] = st[ls.SZ + n]
-            n += 1
+                g[at + S1] = st[ls.SZ + c]
+            c += 1
 
 
 @kernel()

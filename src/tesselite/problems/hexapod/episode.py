@@ -112,7 +112,10 @@ def settled(missing: tuple[int, ...] = (), engine: Engine = "kinematic") -> Arra
     drop = np.zeros(13)
     drop[2] = DROP_HEIGHT
     drop[3] = 1.0
-    dropped = _run(np.zeros((1, N_VALUES)), body(missing), drop, SETTLE_STEP, 0, engine, 1, 0)
+    drop.flags.writeable = False  # one signature for the compiled engine
+    idle = np.zeros((1, N_VALUES))
+    idle.flags.writeable = False
+    dropped = _run(idle, body(missing), drop, SETTLE_STEP, 0, engine, 1, 0)
     state = dropped.finals[0]
     state.flags.writeable = False
     return state
@@ -128,6 +131,7 @@ def run_episodes(
     if engine not in ENGINES:
         raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     n_tape = N_STEPS + MAX_REST_STEPS if record else 0
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    rows = np.ascontiguousarray(rows, dtype=np.float64).view()
+    rows.flags.writeable = False  # one signature for the compiled engine
     start = settled(shape.missing, engine)
     return _run(rows, shape, start, STEP, N_STEPS, engine, checked_threads(threads), n_tape)

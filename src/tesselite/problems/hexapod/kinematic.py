@@ -336,21 +336,7 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
 @kernel()
 def solve_on_base(b, g, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
     """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
-    n = 0
-    for leg in range(N_LEGS):
-        at = leg * ct.LEG + k
-        if g[at + ct.WZ] > 0.0:
-            t[ls.A + n] = g[at + ct.A]
-            t[ls.B + n] = g[at + ct.B]
-            t[ls.UZ + n] = g[at + ct.UZ]
-            t[ls.UX + n] = g[at + ct.UX]
-            t[ls.UY + n] = g[at + ct.UY]
-            t[ls.WZ + n] = g[at + ct.WZ]
-            t[ls.WX + n] = g[at + ct.WX]
-            t[ls.WY + n] = g[at + ct.WY]
-            t[ls.BOUND + n] = 0.0
-            n += 1
-    n = add_corners(b, k, t, n, sums, dt)
+    n = add_corners(b, k, t, ct.gather_feet(g, k, t), sums, dt)
     dx = dy = dz = dgx = dgy = dw = 0.0
     for stage in range(2):
         dx, dy, dz, dgx, dgy, dw, _ = ls.minimise(

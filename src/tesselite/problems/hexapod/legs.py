@@ -77,7 +77,7 @@ _YAW = tuple(hip.yaw for hip in LEGS)
 _SIDE = tuple(float(hip.side) for hip in LEGS)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def sine(x):  # type: ignore[no-untyped-def]
     """Sine by its Taylor series up to x^15: error below 1e-16 for |x| <= 0.8 (joint angles stay within pi/4)."""
     y = x * x
@@ -87,7 +87,7 @@ def sine(x):  # type: ignore[no-untyped-def]
     return x - x * y * (1.0 / 6.0 - y * p)
 
 
-@kernel(inline="always")
+@kernel(forceinline=True)
 def cosine(x):  # type: ignore[no-untyped-def]
     """Cosine by its Taylor series up to x^16: error below 1e-16 for |x| <= 0.8."""
     y = x * x

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.feature_space import FeatureSpace
-from tesselite.problem import Evaluation, Problem
+from tesselite.evaluation import Evaluation, Problem
 from tesselite.problems.hexapod.controller import LEVELS, N_JOINTS, N_VALUES
 from tesselite.problems.hexapod.episode import ENGINES, Engine, run_episodes
 from tesselite.problems.hexapod.motion import Motion, motion_of
