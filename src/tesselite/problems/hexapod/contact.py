@@ -46,12 +46,12 @@ PASSES = 8  # before the lanes that are left go to the line search
 # The functions of one foot are called six times in a row instead of in a loop: only then is the loop over the lanes the
 # innermost one, which becomes vector instructions.
 @kernel(forceinline=True)
-def _add_normal(g, i, w, sums):  # type: ignore[no-untyped-def]
+def _add_normal(g, i, w, dx, dy, dz, sums):  # type: ignore[no-untyped-def]
     """Add a foot's normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
     a = g[i + A]
     b = g[i + B]
-    u = g[i + UZ]
+    u = g[i + UZ] + b * dx - a * dy + dz
     wa = w * a
     wb = w * b
     wu = w * u
@@ -78,38 +78,54 @@ def _check_normal(g, i, dx, dy, dz):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def normal_pass(g):  # type: ignore[no-untyped-def]
-    """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated."""
+def normal_pass(g, refine):  # type: ignore[no-untyped-def]
+    """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated.
+
+    The solution starts from d = 0, or with `refine` from the d of the last pass: its error, some 1e-12 because the
+    weights are so much larger than M, then falls to rounding.
+    """
     for k in range(LANES):
+        ox = g[DX + k] if refine else 0.0
+        oy = g[DY + k] if refine else 0.0
+        oz = g[DZ + k] if refine else 0.0
         sums = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         i = k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         i = LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         i = 2 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         i = 3 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         i = 4 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         i = 5 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], sums)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + S1], ox, oy, oz, sums)
         sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
         iw = 1.0 / g[JZZ + k]
         jxz = g[JXZ + k]
         jyz = g[JYZ + k]
         iz = 1.0 / (g[M + k] + sw)
-        kxx = g[JXX + k] - jxz * jxz * iw + swbb - swb * swb * iz
-        kyy = g[JYY + k] - jyz * jyz * iw + swaa - swa * swa * iz
-        kxy = g[JXY + k] - jxz * jyz * iw - swab + swb * swa * iz
-        rx -= swb * iz * rz
-        ry += swa * iz * rz
+        axx = g[JXX + k] - jxz * jxz * iw
+        ayy = g[JYY + k] - jyz * jyz * iw
+        axy = g[JXY + k] - jxz * jyz * iw
+        kxx = axx + swbb - swb * swb * iz
+        kyy = ayy + swaa - swa * swa * iz
+        kxy = axy - swab + swb * swa * iz
+        rz -= g[M + k] * oz
+        rx -= axx * ox + axy * oy + swb * iz * rz
+        ry -= axy * ox + ayy * oy - swa * iz * rz
         # Elimination, not Cramer's rule: with two feet down this 2 x 2 is nearly singular.
         ixx = 1.0 / kxx
         f = kxy * ixx
         dy = (ry - f * rx) / (kyy - f * kxy)
         dx = (rx - kxy * dy) * ixx
-        dz = (rz - swb * dx + swa * dy) * iz
+        dz = oz + (rz - swb * dx + swa * dy) * iz
+        dx += ox
+        dy += oy
+        g[DX + k] = dx
+        g[DY + k] = dy
+        g[DZ + k] = dz
         misses = _check_normal(g, k, dx, dy, dz)
         misses += _check_normal(g, LEG + k, dx, dy, dz)
         misses += _check_normal(g, 2 * LEG + k, dx, dy, dz)
@@ -120,7 +136,7 @@ def normal_pass(g):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _add_friction(g, i, sums):  # type: ignore[no-untyped-def]
+def _add_friction(g, i, dgx, dgy, dw, sums):  # type: ignore[no-untyped-def]
     """Add a foot's friction rows to the sums of their weights, of their products with a and b, and to the forces."""
     hx, hy, hp, hq, hw, fx, fy, fw = sums
     a = g[i + A]
@@ -130,8 +146,8 @@ def _add_friction(g, i, sums):  # type: ignore[no-untyped-def]
     sy = g[i + SY]
     w = g[i + EX] if sx == 0.0 else 0.0
     v = g[i + EY] if sy == 0.0 else 0.0
-    f = sx * bound - w * g[i + UX]
-    e = sy * bound - v * g[i + UY]
+    f = sx * bound - w * (g[i + UX] + dgx - b * dw)
+    e = sy * bound - v * (g[i + UY] + dgy + a * dw)
     wb = w * b
     va = v * a
     return hx + w, hy + v, hp - wb, hq + va, hw + (wb * b + va * a), fx + f, fy + e, fw + (e * a - f * b)
@@ -162,38 +178,53 @@ def _check_friction(g, i, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-
 
 
 @kernel()
-def friction_pass(g):  # type: ignore[no-untyped-def]
-    """Stage 2: d for the guessed states, then the states there.
+def friction_pass(g, refine):  # type: ignore[no-untyped-def]
+    """Stage 2: d for the guessed states, then the states there; from d = 0, or with `refine` from that of the last pass.
 
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
     eliminated first; what remains is 3 x 3.
     """
     for k in range(LANES):
+        ox = g[DX + k] if refine else 0.0
+        oy = g[DY + k] if refine else 0.0
+        oz = g[DZ + k] if refine else 0.0
+        ogx = g[DGX + k] if refine else 0.0
+        ogy = g[DGY + k] if refine else 0.0
+        ow = g[DW + k] if refine else 0.0
         sums = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         pulls = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         i = k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         i = LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         i = 2 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         i = 3 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         i = 4 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         i = 5 * LEG + k
-        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], sums)
-        pulls = _add_friction(g, i, pulls)
+        sums = _add_normal(g, i, g[i + WZ] * g[i + SZ], ox, oy, oz, sums)
+        pulls = _add_friction(g, i, ogx, ogy, ow, pulls)
         sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
         hx, hy, hp, hq, hw, fx, fy, fw = pulls
         m = g[M + k]
         z = g[Z + k]
         mz = m * z
+        # Minus M d of where we start.
+        vx = m * (ogx + z * oy)
+        vy = m * (ogy - z * ox)
+        fx -= vx
+        fy -= vy
+        fw -= g[JXZ + k] * ox + g[JYZ + k] * oy + g[JZZ + k] * ow
+        rx -= g[JXX + k] * ox + g[JXY + k] * oy + g[JXZ + k] * ow - z * vy
+        ry -= g[JXY + k] * ox + g[JYY + k] * oy + g[JYZ + k] * ow + z * vx
+        rz -= m * oz
         ix = 1.0 / (m + hx)
         iy = 1.0 / (m + hy)
         iw = 1.0 / (g[JZZ + k] + hw - hp * hp * ix - hq * hq * iy)
@@ -210,10 +241,13 @@ def friction_pass(g):  # type: ignore[no-untyped-def]
         f = kxy * ixx
         dy = (ry - f * rx) / (kyy - f * kxy)
         dx = (rx - kxy * dy) * ixx
-        dz = (rz - swb * dx + swa * dy) * iz
         dw = (gw - cx * dx - cy * dy) * iw
-        dgx = (fx - mz * dy - hp * dw) * ix
-        dgy = (fy + mz * dx - hq * dw) * iy
+        dgx = ogx + (fx - mz * dy - hp * dw) * ix
+        dgy = ogy + (fy + mz * dx - hq * dw) * iy
+        dz = oz + (rz - swb * dx + swa * dy) * iz
+        dx += ox
+        dy += oy
+        dw += ow
         g[DX + k] = dx
         g[DY + k] = dy
         g[DZ + k] = dz
@@ -295,9 +329,9 @@ def solve(g, t, st):  # type: ignore[no-untyped-def]
     for stage in range(2):
         for _ in range(PASSES):
             if stage == 0:
-                normal_pass(g)
+                normal_pass(g, False)
             else:
-                friction_pass(g)
+                friction_pass(g, False)
             if not _any_miss(g):
                 break
         if _any_miss(g):
@@ -305,6 +339,10 @@ def solve(g, t, st):  # type: ignore[no-untyped-def]
                 if g[MISSES + k] > 0.0:
                     _search_lane(g, k, t, st, stage == 1)
             if stage == 0:
-                normal_pass(g)
+                normal_pass(g, False)
             else:
-                friction_pass(g)
+                friction_pass(g, False)
+        if stage == 0:
+            normal_pass(g, True)
+        else:
+            friction_pass(g, True)
