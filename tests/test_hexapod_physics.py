@@ -80,9 +80,7 @@ def test_sums_over_the_legs_agree_with_the_chain_joint_by_joint():
         for m, place, turn, own in chain:
             arm = r @ (place - centre)
             inertia += m * (arm @ arm * np.eye(3) - np.outer(arm, arm)) + r @ turn @ own @ turn.T @ r.T
-        xx, xy, xz, yy, yz, zz = (
-            lanes.value(name)[k] for name in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ)
-        )
+        xx, xy, xz, yy, yz, zz = (lanes.value(name)[k] for name in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ))
         np.testing.assert_allclose([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], inertia, rtol=0, atol=1e-15)
         assert lanes.value(ct.Z)[k] == pytest.approx(state[2] + (r @ centre)[2], rel=1e-14)
         assert mass == pytest.approx(shape.mass, rel=1e-14)
@@ -182,7 +180,7 @@ def test_a_standing_robots_impulses_carry_its_weight():
         lanes.before_contacts(DT)
         ct.solve(lanes.g, lanes.t, lanes.st)
         for k in range(LANES):
-            mass_matrix, rows, free, feet = contact_problem(lanes, k)
+            mass_matrix, _, _, feet = contact_problem(lanes, k)
             d = np.array([lanes.value(n)[k] for n in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)])
             total = mass_matrix @ d  # impulse: moments about x and y, vertical, forward, sideways, moment about z
             assert len(feet) >= 3
@@ -198,7 +196,7 @@ def test_friction_stays_within_its_bounds_while_walking():
         lanes.set_joints(np.broadcast_to(goals[step].reshape(6, 2), (LANES, 6, 2)), ct.TARGET1, ct.TARGET2)
         lanes.before_contacts(DT)
         ct.solve(lanes.g, lanes.t, lanes.st)
-        mass_matrix, rows, _, feet = contact_problem(lanes, 0)
+        mass_matrix, _, _, feet = contact_problem(lanes, 0)
         d = np.array([lanes.value(n)[0] for n in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)])
         bounds = sum(lanes.leg(leg, ct.BOUND)[0] for leg in feet)
         pulls = (mass_matrix @ d)[3:5]

@@ -55,8 +55,6 @@ AMPLITUDE_PHASE = HexapodSettings(
     paper_grid_speed_damaged=0.15,
     paper_cvt_speed_damaged=0.32,
 )
-CONTROLLER = HexapodSettings(
-    "hexapod:controller", grid=None, paper_cvt_speed=0.44, paper_cvt_speed_damaged=0.32
-)
+CONTROLLER = HexapodSettings("hexapod:controller", grid=None, paper_cvt_speed=0.44, paper_cvt_speed_damaged=0.32)
 
 PAPER = {settings.problem: settings for settings in (DUTY, PHASE, AMPLITUDE_PHASE, CONTROLLER)}

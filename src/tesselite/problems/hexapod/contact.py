@@ -9,7 +9,7 @@ velocity of the ground point G under its centre of mass. A contact at (a, b) fro
 
     u_z = u0_z + b wx - a wy + Gz,    u_x = u0_x + Gx - b wz,    u_y = u0_y + Gy + a wz
 
-and impulses max(0, -w_z u_z) and clip(-w u, -B, B), which are minus the derivatives of a convex function. So d minimises
+and impulses max(0, -w_z u_z) and clip(-w u, -B, B), minus the derivatives of a convex function. So d minimises
 
     F(d) = 1/2 d^T M d + sum 1/2 w_z min(0, u_z)^2 + sum Huber(u_x; w_x, B) + sum Huber(u_y; w_y, B).
 
@@ -20,10 +20,18 @@ of the step before, solves for d, and takes the states found there; where they a
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import tesselite.problems.hexapod.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod import line_search as ls
 from tesselite.problems.hexapod.legs import LANES
 from tesselite.problems.hexapod.robot import FRICTION, N_LEGS
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # Per leg, value of lane k at leg * LEG + NAME + k. First joints and foot (see `legs`), then the contact: place, free
 # velocities, weights (0 for a foot in the air), depth below the floor; bound and friction weights of stage 2 (0 where
@@ -46,7 +54,7 @@ PASSES = 8  # before the lanes that are left go to the line search
 # The functions of one foot are called six times in a row instead of in a loop: only then is the loop over the lanes the
 # innermost one, which becomes vector instructions.
 @kernel(forceinline=True)
-def _add_normal(g, i, w, dx, dy, dz, sums):  # type: ignore[no-untyped-def]
+def _add_normal(g: Floats, i: int, w: float, dx: float, dy: float, dz: float, sums: Any) -> Any:
     """Add a foot's normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
     a = g[i + A]
@@ -61,7 +69,7 @@ def _add_normal(g, i, w, dx, dy, dz, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _check_normal(g, i, dx, dy, dz):  # type: ignore[no-untyped-def]
+def _check_normal(g: Floats, i: int, dx: float, dy: float, dz: float) -> float:
     """A foot's state in stage 1 at d, and its bound; 1.0 if the guess was another."""
     w = g[i + WZ]
     u = g[i + UZ] + g[i + B] * dx - g[i + A] * dy + dz
@@ -78,7 +86,7 @@ def _check_normal(g, i, dx, dy, dz):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def normal_pass(g, refine):  # type: ignore[no-untyped-def]
+def normal_pass(g: Floats, refine: bool) -> None:
     """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated.
 
     The solution starts from d = 0, or with `refine` from the d of the last pass: its error, some 1e-12 because the
@@ -136,7 +144,7 @@ def normal_pass(g, refine):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _add_friction(g, i, dgx, dgy, dw, sums):  # type: ignore[no-untyped-def]
+def _add_friction(g: Floats, i: int, dgx: float, dgy: float, dw: float, sums: Any) -> Any:
     """Add a foot's friction rows to the sums of their weights, of their products with a and b, and to the forces."""
     hx, hy, hp, hq, hw, fx, fy, fw = sums
     a = g[i + A]
@@ -154,7 +162,7 @@ def _add_friction(g, i, dgx, dgy, dw, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _check_friction(g, i, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-def]
+def _check_friction(g: Floats, i: int, dx: float, dy: float, dz: float, dgx: float, dgy: float, dw: float) -> float:
     """A foot's states in stage 2 at d; how many of the guesses were others (or more)."""
     a = g[i + A]
     b = g[i + B]
@@ -178,8 +186,8 @@ def _check_friction(g, i, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-
 
 
 @kernel()
-def friction_pass(g, refine):  # type: ignore[no-untyped-def]
-    """Stage 2: d for the guessed states, then the states there; from d = 0, or with `refine` from that of the last pass.
+def friction_pass(g: Floats, refine: bool) -> None:
+    """Stage 2: d for the guessed states, then the states there; from d = 0, or to `refine` from the last pass's d.
 
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
     eliminated first; what remains is 3 x 3.
@@ -264,7 +272,7 @@ def friction_pass(g, refine):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _any_miss(g):  # type: ignore[no-untyped-def]
+def _any_miss(g: Floats) -> bool:
     total = 0.0
     for k in range(LANES):
         total += g[MISSES + k]
@@ -272,7 +280,7 @@ def _any_miss(g):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def gather_feet(g, k, t):  # type: ignore[no-untyped-def]
+def gather_feet(g: Floats, k: int, t: Floats) -> int:
     """Copy the contacts of lane k's feet into the line search's table, with bounds 0: how many there are."""
     n = 0
     for leg in range(N_LEGS):
@@ -292,7 +300,7 @@ def gather_feet(g, k, t):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
+def _search_lane(g: Floats, k: int, t: Floats, st: Ints, friction: bool) -> None:
     """Minimise F of lane k by the line search, and keep the states there."""
     n = gather_feet(g, k, t)
     if friction:
@@ -320,7 +328,7 @@ def _search_lane(g, k, t, st, friction):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def solve(g, t, st):  # type: ignore[no-untyped-def]
+def solve(g: Floats, t: Floats, st: Ints) -> None:
     """Both stages for every lane: c's d, and each foot's bound and states.
 
     A lane's result does not depend on the other lanes: a pass leaves a lane that agreed as it is, and one that did not

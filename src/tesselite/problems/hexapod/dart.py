@@ -58,9 +58,7 @@ class DartHexapod:
         self._base.setName("base")
         self._base.setInertia(self._inertia(rb.BASE_MASS, (0.0, 0.0, 0.0), rb.BASE_INERTIA))
         self._touchable(self._base, dart.dynamics.BoxShape(list(rb.BASE_SIZE)))
-        self._joints: list[list[Any]] = [
-            self._leg(leg) if body.present[leg] else [] for leg in range(rb.N_LEGS)
-        ]
+        self._joints: list[list[Any]] = [self._leg(leg) if body.present[leg] else [] for leg in range(rb.N_LEGS)]
         self.skeleton.disableSelfCollisionCheck()
         self.world.addSkeleton(self.skeleton)
 
@@ -84,9 +82,7 @@ class DartHexapod:
         joint.setTransformFromParentBodyNode(transform)
         return floor
 
-    def _link(
-        self, parent: Any, name: str, axis: tuple[float, ...], offset: tuple[float, ...], yaw: float
-    ) -> Any:
+    def _link(self, parent: Any, name: str, axis: tuple[float, ...], offset: tuple[float, ...], yaw: float) -> Any:
         dart = self._dart
         properties = dart.dynamics.RevoluteJointProperties()
         properties.mName = name

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
+import tesselite.problems.hexapod.contact as ct
+import tesselite.problems.hexapod.legs as lg
+import tesselite.problems.hexapod.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod import contact as ct
-from tesselite.problems.hexapod import legs as lg
-from tesselite.problems.hexapod import line_search as ls
 from tesselite.problems.hexapod.controller import N_JOINTS, N_LEVELS, PERIOD
-from tesselite.problems.hexapod.legs import LANES, LEG_SCRATCH, N_SUMS
+from tesselite.problems.hexapod.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod.robot import (
     BASE_INERTIA,
     BASE_SIZE,
@@ -28,6 +29,9 @@ from tesselite.problems.hexapod.robot import (
     PUSH_OUT_SPEED,
     SOFTNESS,
 )
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # How an episode ends.
 RUNNING, FINISHED, BODY_TOUCHED, TOO_HIGH, TILTED, RESTLESS, DIVERGED = range(7)
@@ -58,7 +62,7 @@ _STIFFNESS = 1.0 / SOFTNESS
 
 
 @kernel()
-def move_legs(s, g, present, dt):  # type: ignore[no-untyped-def]
+def move_legs(s: Floats, g: Floats, present: Ints, dt: float) -> None:
     """(a), (b): advance the servos, and sum the links that are there, for every lane."""
     for i in range(13 * LANES, LEG_SCRATCH):
         s[i] = 0.0
@@ -76,7 +80,7 @@ def move_legs(s, g, present, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def rotate(b):  # type: ignore[no-untyped-def]
+def rotate(b: Floats) -> None:
     """The rotation matrices R of the quaternions."""
     for k in range(LANES):
         w = b[QW + k]
@@ -95,7 +99,7 @@ def rotate(b):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def free_velocity(b, s, g, sums, dt):  # type: ignore[no-untyped-def]
+def free_velocity(b: Floats, s: Floats, g: Floats, sums: Floats, dt: float) -> None:
     """(c): the velocities at the end of the step if nothing touched the floor, and the inertia there."""
     m = sums[0]
     im = 1.0 / m
@@ -236,7 +240,7 @@ def free_velocity(b, s, g, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
+def find_contacts(b: Floats, g: Floats, present: Ints, sums: Floats, dt: float) -> None:
     """(d), (e): which feet touch the floor, and the rows of their contacts: place, free velocities, weights."""
     im = 1.0 / sums[0]
     share = PUSH_OUT_SHARE / dt
@@ -286,7 +290,7 @@ def find_contacts(b, g, present, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
+def add_corners(b: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -> int:
     """Add the corners of the base's lowest face that touch the floor to the n contacts of lane k: how many there are.
 
     DART's box against its floor gives these contacts. An episode needs them only while the robot comes to rest: before,
@@ -317,9 +321,7 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
         zc = b[ZC + k]
         t[ls.A + n] = px
         t[ls.B + n] = py
-        t[ls.UZ + n] = (
-            b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
-        )
+        t[ls.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
         t[ls.UX + n] = b[GX + k] - b[WZ + k] * py
         t[ls.UY + n] = b[GY + k] + b[WZ + k] * px
         kxx = b[KXX + k]
@@ -334,7 +336,7 @@ def add_corners(b, k, t, n, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def solve_on_base(b, g, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
+def solve_on_base(b: Floats, g: Floats, k: int, t: Floats, st: Ints, sums: Floats, dt: float) -> None:
     """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
     n = add_corners(b, k, t, ct.gather_feet(g, k, t), sums, dt)
     dx = dy = dz = dgx = dgy = dw = 0.0
@@ -357,8 +359,8 @@ def solve_on_base(b, g, k, t, st, sums, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def push(b, g):  # type: ignore[no-untyped-def]
-    """Add the impulses' d to the velocities; from the velocity of G to that of the base's origin: v = v_G - w x (G - O)."""
+def push(b: Floats, g: Floats) -> None:
+    """Add the impulses' d to the velocities; from that of G to that of the base's origin: v = v_G - w x (G - O)."""
     for k in range(LANES):
         dx = g[ct.DX + k]
         dy = g[ct.DY + k]
@@ -375,7 +377,7 @@ def push(b, g):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def integrate(b, dt):  # type: ignore[no-untyped-def]
+def integrate(b: Floats, dt: float) -> None:
     """(g): O += dt v and R <- exp(dt w) R; TURN is the squared half-angle of that turn."""
     h = 0.5 * dt
     for k in range(LANES):
@@ -416,7 +418,7 @@ def integrate(b, dt):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _rotation_vector(w, x, y, z):  # type: ignore[no-untyped-def]
+def _rotation_vector(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """The rotation vector of a unit quaternion: what DART keeps as the free joint's coordinates."""
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
@@ -427,13 +429,26 @@ def _rotation_vector(w, x, y, z):  # type: ignore[no-untyped-def]
 
 @kernel()
 def simulate(
-    rows, first, last, signals, present, sums, start, dt, n_steps, max_hold, ends, finals, touches, tape
-):  # type: ignore[no-untyped-def]
+    rows: Floats,
+    first: int,
+    last: int,
+    signals: Floats,
+    present: Ints,
+    sums: Floats,
+    start: Floats,
+    dt: float,
+    n_steps: int,
+    max_hold: int,
+    ends: Ints,
+    finals: Floats,
+    touches: Ints,
+    tape: Floats,
+) -> None:
     """Run the episodes of rows first..last, LANES at a time; a lane whose episode ends takes the next row.
 
-    rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start (13,):
-    position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in s;
-    n_steps steps follow the controller, then the last targets are held until the robot rests, max_hold steps at most.
+    rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start
+    (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in
+    s; n_steps steps follow the controller, then the last targets are held until the robot rests, at most max_hold steps.
     Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
     touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 26), with T = 0 for no
     recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each
@@ -493,9 +508,7 @@ def simulate(
                 sample = (3 * step[k]) // 2 % PERIOD
                 for j in range(N_JOINTS):
                     i = j * LANES + k
-                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = (
-                        scale[i] * flat[place[i] + sample]
-                    )
+                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
 
         rotate(b)
         if tape.shape[1] > 0:

@@ -10,6 +10,9 @@ so that all sums over its links are polynomials in C and S with the constant coe
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from tesselite.compiled import kernel
 from tesselite.problems.hexapod.robot import (
     COXA,
@@ -23,6 +26,9 @@ from tesselite.problems.hexapod.robot import (
     TIBIA,
     TIBIA_LENGTH,
 )
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 # Robots simulated side by side. Loops over lanes of constant length become vector instructions, and a robot's results
 # do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
@@ -78,7 +84,7 @@ _SIDE = tuple(float(hip.side) for hip in LEGS)
 
 
 @kernel(forceinline=True)
-def sine(x):  # type: ignore[no-untyped-def]
+def sine(x: float) -> float:
     """Sine by its Taylor series up to x^15: error below 1e-16 for |x| <= 0.8 (joint angles stay within pi/4)."""
     y = x * x
     p = 1.0 / 6227020800.0 - y * (1.0 / 1307674368000.0)
@@ -88,7 +94,7 @@ def sine(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def cosine(x):  # type: ignore[no-untyped-def]
+def cosine(x: float) -> float:
     """Cosine by its Taylor series up to x^16: error below 1e-16 for |x| <= 0.8."""
     y = x * x
     p = 1.0 / 479001600.0 - y * (1.0 / 87178291200.0 - y * (1.0 / 20922789888000.0))
@@ -98,7 +104,7 @@ def cosine(x):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def add_leg(s, leg, dt):  # type: ignore[no-untyped-def]
+def add_leg(s: Floats, leg: int, dt: float) -> None:
     """Advance the servos of the leg at work by one step, add its links to the sums, and place its foot.
 
     Reads Q1..TARGET2; writes Q1..QD2 (new angles and rates) and the foot in the base frame: position F at the old

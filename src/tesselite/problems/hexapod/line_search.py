@@ -6,7 +6,15 @@ and `kinematic` for a robot whose base lies on the floor.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
 from tesselite.compiled import kernel
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 MAX_CONTACTS = 10  # six feet, and four corners of the base when it lies on the floor
 # Rows of a contact table, flattened: value of contact i at ROW + i.
@@ -20,7 +28,19 @@ MAX_ITERATIONS = 60
 
 
 @kernel()
-def solve_states(t, s, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz):  # type: ignore[no-untyped-def]
+def solve_states(
+    t: Floats,
+    s: Ints,
+    n: int,
+    m: float,
+    z: float,
+    jxx: float,
+    jxy: float,
+    jyy: float,
+    jxz: float,
+    jyz: float,
+    jzz: float,
+) -> tuple[float, ...]:
     """The minimum d of the quadratic that F is while the n contacts keep their states: six numbers.
 
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
@@ -104,7 +124,7 @@ def solve_states(t, s, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz):  # type: ignore[n
 
 
 @kernel()
-def find_states(t, s, n, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-def]
+def find_states(t: Floats, s: Ints, n: int, dx: float, dy: float, dz: float, dgx: float, dgy: float, dw: float) -> None:
     """Write the states of the n contacts' rows at d."""
     for i in range(n):
         a = t[A + i]
@@ -118,7 +138,7 @@ def find_states(t, s, n, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-d
 
 
 @kernel()
-def _next_break(u, du, w, bound, state):  # type: ignore[no-untyped-def]
+def _next_break(u: float, du: float, w: float, bound: float, state: int) -> float:
     """How far along du the velocity u of a friction row may go before its state changes (-1.0: for ever)."""
     if du > 0.0:
         if state == 1:
@@ -134,7 +154,25 @@ def _next_break(u, du, w, bound, state):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def minimise(t, s, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz, dx, dy, dz, dgx, dgy, dw):  # type: ignore[no-untyped-def]
+def minimise(
+    t: Floats,
+    s: Ints,
+    n: int,
+    m: float,
+    z: float,
+    jxx: float,
+    jxy: float,
+    jyy: float,
+    jxz: float,
+    jyz: float,
+    jzz: float,
+    dx: float,
+    dy: float,
+    dz: float,
+    dgx: float,
+    dgy: float,
+    dw: float,
+) -> Any:
     """Minimise F from d: d at the minimum, where the states are left in s, and the number of linear solves.
 
     Newton's direction with an exact line search: F along a line is a convex quadratic between breakpoints, which are

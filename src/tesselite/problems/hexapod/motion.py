@@ -49,9 +49,7 @@ def leg_points(angles: Array) -> Array:
     lean = q2 - q3
     femur = np.stack([zero, side * COXA_LENGTH + zero, zero], axis=2)
     tibia = femur + FEMUR_LENGTH * np.stack([zero, side * np.cos(q2), np.sin(q2)], axis=2)
-    foot = tibia + np.stack(
-        [FOOT_X + zero, side * TIBIA_LENGTH * np.sin(lean), -TIBIA_LENGTH * np.cos(lean)], axis=2
-    )
+    foot = tibia + np.stack([FOOT_X + zero, side * TIBIA_LENGTH * np.sin(lean), -TIBIA_LENGTH * np.cos(lean)], axis=2)
     points = np.stack([np.zeros_like(femur), femur, tibia, foot], axis=2)
     c, s = np.cos(psi)[:, :, None], np.sin(psi)[:, :, None]
     x, y = points[..., 0], points[..., 1]
@@ -114,7 +112,7 @@ def motion_of(episodes: Episodes, row: int, body: Body) -> Motion:
     reason = REASONS[end]
     return Motion(
         body=body,
-        time=np.arange(len(tape)) * STEP,
+        time=np.asarray(np.arange(len(tape)) * STEP, dtype=np.float64),
         positions=positions.copy(),
         quaternions=quaternions.copy(),
         rotations=rotations,

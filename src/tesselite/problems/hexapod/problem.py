@@ -7,14 +7,15 @@ experiment's or ours is listed in docs/hexapod.md.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
 from tesselite.evaluation import Evaluation, Problem
-from tesselite.problems.hexapod.controller import LEVELS, N_JOINTS, N_VALUES
+from tesselite.feature_space import FeatureSpace
+from tesselite.problems.hexapod.controller import DURATION, LEVELS, N_JOINTS, N_VALUES
 from tesselite.problems.hexapod.episode import ENGINES, Engine, run_episodes
 from tesselite.problems.hexapod.motion import Motion, motion_of
 from tesselite.problems.hexapod.robot import N_LEGS, Body
@@ -76,11 +77,9 @@ class Hexapod(Problem):
             parts = _DESCRIPTORS[descriptor]
             self._columns = np.array([3 * joint + part for joint in range(N_JOINTS) for part in parts])
             names = [
-                f"{_PARTS[part]} of leg {joint // 2} J{joint % 2 + 1}"
-                for joint in range(N_JOINTS)
-                for part in parts
+                f"{_PARTS[part]} of leg {joint // 2} J{joint % 2 + 1}" for joint in range(N_JOINTS) for part in parts
             ]
-        self.features = FeatureSpace({name: (0.0, 1.0) for name in names})
+        self.features = FeatureSpace(dict.fromkeys(names, (0.0, 1.0)))
 
     def _body(self, scenario: str | None) -> Body:
         if scenario is None:
@@ -88,10 +87,20 @@ class Hexapod(Problem):
         return body_without((*self.body.missing, self.scenarios.index(scenario)))
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
-        """Run the episode of each row, on the body of the scenario; the same bits whatever the threads and the batch."""
+        """Run the episode of each row, on the scenario's body; the same bits whatever the threads and the batch."""
         episodes = run_episodes(rows, self._body(scenario), self.engine, threads)
         features = episodes.duty_factors if self.descriptor == "duty" else rows[:, self._columns]
         return Evaluation.of(episodes.distances, features, episodes.reasons())
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
+        from tesselite.problems.hexapod.pictures import plot_walk
+
+        best = archive.best()
+        if best is None:
+            return []
+        title = f"{self.name}: the best elite, {best.fitness / DURATION:.2f} m/s"
+        return [plot_walk(self, best.solution, folder / f"best.{kind}", title)]
 
     def motion(self, solution: Any, scenario: str | None = None) -> Motion:
         """The motion of one solution, step by step, in the training setting or in a scenario.
@@ -108,9 +117,7 @@ class Hexapod(Problem):
         return motion_of(run_episodes(rows, shape, self.engine, 1, record=True), 0, shape)
 
 
-def hexapod(
-    descriptor: str = "duty", *, missing: Iterable[int] | int = (), engine: Engine = "kinematic"
-) -> Hexapod:
+def hexapod(descriptor: str = "duty", *, missing: Iterable[int] | int = (), engine: Engine = "kinematic") -> Hexapod:
     """The paper's hexapod with one of its descriptors.
 
     "duty": the six duty factors (6D). "phase": the phases of the 12 joints (12D; the paper's). "amplitude": their
