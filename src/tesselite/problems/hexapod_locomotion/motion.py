@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod.controller import N_STEPS, STEP
-from tesselite.problems.hexapod.episode import REASONS, Episodes
-from tesselite.problems.hexapod.robot import (
+from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP
+from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes
+from tesselite.problems.hexapod_locomotion.robot import (
     COXA_LENGTH,
     FEMUR_LENGTH,
     FOOT_X,

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-import tesselite.problems.hexapod.line_search as ls
+import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod.legs import LANES
-from tesselite.problems.hexapod.robot import FRICTION, N_LEGS
+from tesselite.problems.hexapod_locomotion.legs import LANES
+from tesselite.problems.hexapod_locomotion.robot import FRICTION, N_LEGS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod.robot import (
+from tesselite.problems.hexapod_locomotion.robot import (
     COXA,
     COXA_LENGTH,
     FEMUR,

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from tesselite.evaluation import Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
-from tesselite.problems.hexapod.controller import DURATION, LEVELS, N_JOINTS, N_VALUES
-from tesselite.problems.hexapod.episode import ENGINES, Engine, run_episodes
-from tesselite.problems.hexapod.motion import Motion, motion_of
-from tesselite.problems.hexapod.robot import N_LEGS, Body
-from tesselite.problems.hexapod.robot import body as body_without
+from tesselite.problems.hexapod_locomotion.controller import DURATION, LEVELS, N_JOINTS, N_VALUES
+from tesselite.problems.hexapod_locomotion.episode import ENGINES, Engine, run_episodes
+from tesselite.problems.hexapod_locomotion.motion import Motion, motion_of
+from tesselite.problems.hexapod_locomotion.robot import N_LEGS, Body
+from tesselite.problems.hexapod_locomotion.robot import body as body_without
 from tesselite.solution_space import Levels, Rows
 
 _PARTS = ("amplitude", "phase", "duty cycle")
@@ -62,7 +62,7 @@ class Hexapod(Problem):
         if engine not in ENGINES:
             raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
         if engine == "dart":
-            from tesselite.problems.hexapod.dart import load_dartpy
+            from tesselite.problems.hexapod_locomotion.dart import load_dartpy
 
             load_dartpy()  # a missing package shows now, not in the first evaluation
         self.name = f"hexapod:{descriptor}"
@@ -94,7 +94,7 @@ class Hexapod(Problem):
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
-        from tesselite.problems.hexapod.pictures import plot_walk
+        from tesselite.problems.hexapod_locomotion.pictures import plot_walk
 
         best = archive.best()
         if best is None:

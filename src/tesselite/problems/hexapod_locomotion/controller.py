@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod.robot import JOINT_SCALE, N_LEGS, SERVO_GAIN, SERVO_SPEED
+from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS, SERVO_GAIN, SERVO_SPEED
 
 Array = npt.NDArray[np.float64]
 

@@ -11,13 +11,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-import tesselite.problems.hexapod.contact as ct
-import tesselite.problems.hexapod.legs as lg
-import tesselite.problems.hexapod.line_search as ls
+import tesselite.problems.hexapod_locomotion.contact as ct
+import tesselite.problems.hexapod_locomotion.legs as lg
+import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod.controller import N_JOINTS, N_LEVELS, PERIOD
-from tesselite.problems.hexapod.legs import LANES, LEG_SCRATCH
-from tesselite.problems.hexapod.robot import (
+from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
+from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
+from tesselite.problems.hexapod_locomotion.robot import (
     BASE_INERTIA,
     BASE_SIZE,
     FOOT_RADIUS,

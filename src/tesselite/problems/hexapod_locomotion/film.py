@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod.controller import STEP
-from tesselite.problems.hexapod.motion import Motion
-from tesselite.problems.hexapod.robot import BASE_SIZE, FOOT_RADIUS, LEGS, N_LEGS
+from tesselite.problems.hexapod_locomotion.controller import STEP
+from tesselite.problems.hexapod_locomotion.motion import Motion
+from tesselite.problems.hexapod_locomotion.robot import BASE_SIZE, FOOT_RADIUS, LEGS, N_LEGS
 
 Array = npt.NDArray[np.float64]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod import kinematic
-from tesselite.problems.hexapod import robot as rb
-from tesselite.problems.hexapod.controller import N_JOINTS, targets
-from tesselite.problems.hexapod.robot import Body
+from tesselite.problems.hexapod_locomotion import kinematic
+from tesselite.problems.hexapod_locomotion import robot as rb
+from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, targets
+from tesselite.problems.hexapod_locomotion.robot import Body
 
 Array = npt.NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.problems.hexapod.controller import DURATION
-from tesselite.problems.hexapod.motion import Motion
-from tesselite.problems.hexapod.problem import Hexapod
-from tesselite.problems.hexapod.robot import LEGS, N_LEGS
+from tesselite.problems.hexapod_locomotion.controller import DURATION
+from tesselite.problems.hexapod_locomotion.motion import Motion
+from tesselite.problems.hexapod_locomotion.problem import Hexapod
+from tesselite.problems.hexapod_locomotion.robot import LEGS, N_LEGS
 
 
 def _outcome(motion: Motion) -> str:

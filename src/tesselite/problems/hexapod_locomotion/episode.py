@@ -13,8 +13,8 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod.controller import N_STEPS, N_VALUES, STEP, signal_table
-from tesselite.problems.hexapod.robot import DROP_HEIGHT, N_LEGS, Body, body
+from tesselite.problems.hexapod_locomotion.controller import N_STEPS, N_VALUES, STEP, signal_table
+from tesselite.problems.hexapod_locomotion.robot import DROP_HEIGHT, N_LEGS, Body, body
 from tesselite.threads import checked_threads, in_chunks
 
 Array = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ class Episodes:
 def _run(
     rows: Array, shape: Body, start: Array, dt: float, n_steps: int, engine: str, threads: int, n_tape: int
 ) -> Episodes:
-    from tesselite.problems.hexapod import kinematic
+    from tesselite.problems.hexapod_locomotion import kinematic
 
     n = len(rows)
     ends = np.zeros((n, 3), dtype=np.int64)
@@ -86,7 +86,7 @@ def _run(
     touches = np.zeros((n, N_LEGS), dtype=np.int64)
     tape = np.zeros((n if n_tape else 0, n_tape, kinematic.TAPE))
     if engine == "dart":
-        from tesselite.problems.hexapod import dart
+        from tesselite.problems.hexapod_locomotion import dart
 
         dart.simulate(rows, shape, start, dt, n_steps, MAX_REST_STEPS, ends, finals, touches, tape)
     else:
