@@ -14,13 +14,14 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import platformdirs
 from numba.core import config as _numba_config
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 _KEEP_SECONDS = 30 * 24 * 3600  # caches of other versions are removed after a month without use
 
@@ -51,6 +52,19 @@ def _kernel_cache() -> str:
     return str(folder)
 
 
+def compile_cached(compile: Callable[[bool], T]) -> T:  # noqa: A002
+    """Call compile(cache=True) with the cache folder above; compile(False) where no folder is writable."""
+    chosen = _numba_config.CACHE_DIR
+    if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
+        _numba_config.CACHE_DIR = _kernel_cache()
+    try:
+        return compile(True)
+    except RuntimeError:  # Numba found no writable place
+        return compile(False)
+    finally:
+        _numba_config.CACHE_DIR = chosen
+
+
 def kernel(**options: Any) -> Callable[[F], F]:
     """Compile a function to machine code that is kept on disk, releases the GIL and obeys IEEE arithmetic.
 
@@ -59,15 +73,7 @@ def kernel(**options: Any) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        settings = {"nogil": True, "cache": True, "error_model": "numpy", **options}
-        chosen = _numba_config.CACHE_DIR
-        if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
-            _numba_config.CACHE_DIR = _kernel_cache()
-        try:
-            return numba.njit(**settings)(function)  # type: ignore[no-any-return]
-        except RuntimeError:  # no writable place for a cache
-            return numba.njit(**{**settings, "cache": False})(function)  # type: ignore[no-any-return]
-        finally:
-            _numba_config.CACHE_DIR = chosen
+        settings = {"nogil": True, "error_model": "numpy", **options}
+        return compile_cached(lambda cache: cast(F, numba.njit(cache=cache, **settings)(function)))
 
     return decorate

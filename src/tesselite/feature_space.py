@@ -63,7 +63,7 @@ class FeatureSpace:
         span = self._scaled(self.high[None, :])[0] - self._from
         if not (np.isfinite(self._from).all() and np.isfinite(span).all() and (span > 0).all()):
             raise ValueError("scales: expected strictly increasing maps that are finite at both bounds")
-        self._per_unit: Array = 1.0 / span
+        self.per_unit: Array = 1.0 / span
 
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
@@ -112,11 +112,11 @@ class FeatureSpace:
 
     def to_unit(self, features: Array) -> Array:
         """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside."""
-        return (self._scaled(features) - self._from) * self._per_unit
+        return (self._scaled(features) - self._from) * self.per_unit
 
     def from_unit(self, unit: Array) -> Array:
         """The inverse of `to_unit`, up to rounding."""
-        features = self._from + unit / self._per_unit
+        features = self._from + unit / self.per_unit
         for i, name in enumerate(self.names):
             if name in self.scales:
                 features[:, i] = self.scales[name].inverse(features[:, i])
@@ -135,8 +135,7 @@ class FeatureSpace:
 
     def outside(self, features: Array) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
-        outside: npt.NDArray[np.bool_] = ((features < self.low) | (features > self.high)).any(axis=1)
-        return outside
+        return np.asarray(((features < self.low) | (features > self.high)).any(axis=1))
 
     def __eq__(self, other: object) -> bool:
         return (

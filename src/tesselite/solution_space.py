@@ -50,9 +50,7 @@ def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
 class Box:
     """Vectors of n real values between bounds, which are scalars or one value per axis."""
 
-    def __init__(
-        self, n: int, low: float | Sequence[float] = 0.0, high: float | Sequence[float] = 1.0
-    ) -> None:
+    def __init__(self, n: int, low: float | Sequence[float] = 0.0, high: float | Sequence[float] = 1.0) -> None:
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n: expected a whole number of at least 1, got {n!r}")
         self.low = self._per_axis("low", low, int(n))
@@ -108,7 +106,7 @@ class Box:
 
 
 class Levels:
-    """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values themselves."""
+    """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values."""
 
     def __init__(self, n: int, values: Sequence[float] | npt.NDArray[np.float64]) -> None:
         if not isinstance(n, int | np.integer) or n < 1:

@@ -1,0 +1,98 @@
+"""Built-in problems, and how a problem is found by name: `arm:12`, `maze:20d`, or `my_module:jump`.
+
+Each problem's module is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tesselite.evaluation import Problem
+
+
+def arm(joints: int = 10) -> Problem:
+    """A planar arm with this many joints: reach every point with joints as alike as possible."""
+    from tesselite.problems.planar_arm import arm as make
+
+    return make(joints)
+
+
+def rastrigin(n: int = 10) -> Problem:
+    """Rastrigin's function of n variables; the features are the first two."""
+    from tesselite.problems.functions import rastrigin as make
+
+    return make(n)
+
+
+def sphere(n: int = 10) -> Problem:
+    """The sum of squares of n variables; the features are the first two."""
+    from tesselite.problems.functions import sphere as make
+
+    return make(n)
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """A built-in problem as `tesselite problems` lists it."""
+
+    name: str
+    variants: tuple[str, ...]
+    summary: str
+
+
+BUILT_IN = (
+    BuiltIn("arm", ("arm", "arm:N"), "planar arm with N joints (10): x and y of the hand; alike joints are best"),
+    BuiltIn("rastrigin", ("rastrigin", "rastrigin:N"), "Rastrigin's function of N variables (10), minimised"),
+    BuiltIn("sphere", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
+)
+
+
+def by_name(spec: str) -> Problem:
+    """The problem that a text names: a built-in one with an optional variant, or module:attribute.
+
+    A module is looked for in the current folder too. The attribute is a problem, or a function without arguments that
+    returns one. Raises ValueError if there is no such problem.
+    """
+    name, _, variant = spec.partition(":")
+    if name in ("arm", "rastrigin", "sphere"):
+        try:
+            size = int(variant) if variant else 10
+        except ValueError:
+            raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from None
+        return {"arm": arm, "rastrigin": rastrigin, "sphere": sphere}[name](size)
+    if not variant:
+        known = ", ".join(built_in.name for built_in in BUILT_IN)
+        raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, yours is module:name")
+    return _imported(spec, name, variant)
+
+
+def _imported(spec: str, module_name: str, attribute: str) -> Problem:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
+            raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
+        raise
+    found = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            problems = [name for name, value in vars(module).items() if isinstance(value, Problem)]
+            raise ValueError(
+                f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
+            )
+        found = getattr(found, part)
+    if not isinstance(found, Problem) and callable(found):
+        made = found()
+        if isinstance(made, Problem):
+            return made
+    if not isinstance(found, Problem):
+        raise ValueError(
+            f"problem: {spec} is no problem but {type(found).__name__}; decorate the function with @tesselite.problem"
+        )
+    return found

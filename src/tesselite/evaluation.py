@@ -28,16 +28,20 @@ class Evaluation:
     """The result of evaluating n solutions.
 
     `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive;
-    `reasons` maps its index to why. Its fitness and features are NaN.
+    `reasons` maps its index to why. Its fitness and features are NaN. `first_error` is the traceback of the first
+    exception in a user's function, or empty.
     """
 
     fitness: npt.NDArray[np.float64]
     features: npt.NDArray[np.float64]
     valid: npt.NDArray[np.bool_]
     reasons: dict[int, str] = field(default_factory=dict)
+    first_error: str = ""
 
     @classmethod
-    def of(cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None) -> Evaluation:
+    def of(
+        cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None, first_error: str = ""
+    ) -> Evaluation:
         """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
         fitness = np.array(fitness, dtype=np.float64)
         features = np.array(features, dtype=np.float64)
@@ -50,7 +54,7 @@ class Evaluation:
             valid[list(reasons)] = False
             fitness[~valid] = np.nan
             features[~valid] = np.nan
-        return cls(fitness, features, valid, reasons)
+        return cls(fitness, features, valid, reasons, first_error)
 
     def __len__(self) -> int:
         return len(self.fitness)

@@ -1,0 +1,191 @@
+"""Archives on disk: one Apache Parquet file, a row for each elite, ordered by niche, in full precision.
+
+Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each
+feature, and `solution`, a list. The key "tesselite" of the file's metadata holds the rest as JSON: tessellation,
+direction, counts, schema version. Reading needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends on
+the clock is written, so equal searches give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite import __version__
+from tesselite.archive import Archive, Elites, Tessellation
+from tesselite.atomic import write_atomically
+from tesselite.feature_space import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
+
+FORMAT = 1
+_KEY = b"tesselite"
+_RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
+
+
+def _column(name: str) -> str:
+    return f"feature {name}" if name in _RESERVED else name
+
+
+def describe_space(space: FeatureSpace) -> dict[str, Any]:
+    """A feature space as JSON."""
+    return {
+        "names": list(space.names),
+        "low": space.low.tolist(),
+        "high": space.high.tolist(),
+        "scales": {name: scale.name for name, scale in space.scales.items()},
+    }
+
+
+def _space(described: dict[str, Any]) -> FeatureSpace:
+    bounds = zip(described["low"], described["high"], strict=True)
+    scales = described["scales"]
+    unknown = sorted(set(scales.values()) - {"log"})
+    if unknown:
+        raise ValueError(
+            f"the features have custom scales ({', '.join(unknown)}), which a file cannot hold; "
+            "pass the tessellation to load"
+        )
+    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales)
+
+
+def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
+    """A tessellation as JSON; the centroids only if `embed`."""
+    described: dict[str, Any] = {
+        "space": describe_space(tessellation.space),
+        "n_niches": tessellation.n_niches,
+        "fingerprint": tessellation.fingerprint(),
+    }
+    if isinstance(tessellation, GridTessellation):
+        return {"kind": "grid", "shape": list(tessellation.shape), **described}
+    from tesselite.tessellation.voronoi import VoronoiTessellation
+
+    if not isinstance(tessellation, VoronoiTessellation):
+        return {"kind": "custom", **described}
+    described["p"] = tessellation.p
+    if embed:
+        raw = tessellation.centroids.astype("<f8").tobytes()
+        described["centroids"] = base64.b64encode(raw).decode()
+    return {"kind": "voronoi", **described}
+
+
+def _tessellation(described: dict[str, Any], given: Tessellation | None, path: Path) -> Tessellation:
+    if given is not None:
+        if given.fingerprint() != described["fingerprint"]:
+            raise ValueError(f"{path}: this archive was made on another tessellation than the one given")
+        return given
+    if described["kind"] == "grid":
+        return GridTessellation(_space(described["space"]), described["shape"])
+    if "centroids" not in described:
+        beside = path.parent / "centroids.parquet"
+        if beside.exists():
+            from tesselite.tessellation.files import load_tessellation
+
+            return _tessellation(described, load_tessellation(beside), path)
+        raise ValueError(f"{path}: the file does not hold its tessellation; pass it to load")
+    from tesselite.tessellation.voronoi import VoronoiTessellation
+
+    space = _space(described["space"])
+    raw = np.frombuffer(base64.b64decode(described["centroids"]), dtype="<f8")
+    return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
+
+
+def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None, embed: bool = True) -> Path:
+    """Write the archive, atomically. `evaluations` makes the file a checkpoint of a search."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    elites = archive.in_order_of_filling()
+    by_niche = np.argsort(elites.niches)
+    columns: dict[str, Any] = {
+        "niche": elites.niches[by_niche],
+        "fitness": elites.fitness[by_niche],
+        "evaluation": elites.evaluations[by_niche],
+        "order": by_niche,
+    }
+    features = np.asfortranarray(elites.features[by_niche])
+    for j, name in enumerate(elites.feature_names):
+        columns[_column(name)] = features[:, j]
+    flat = pa.array(np.ascontiguousarray(elites.solutions[by_niche]).reshape(-1))
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "direction": archive.direction,
+        "floor": archive.floor,
+        "width": archive.width,
+        "dtype": archive.solutions.dtype.str,
+        "evaluations": evaluations,
+        "invalid": dict(sorted(archive.invalid.items())),
+        "out_of_bounds": archive.out_of_bounds,
+        "tessellation": describe_tessellation(archive.tessellation, embed=embed),
+    }
+    table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
+    write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
+    return path
+
+
+def _read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The file's table and what it says about itself; ValueError if it is damaged or not ours."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({str(error).splitlines()[0]})") from None
+    about = (table.schema.metadata or {}).get(_KEY)
+    if about is None:
+        raise ValueError(f"{path}: a Parquet file, but not an archive of tesselite")
+    described = json.loads(about)
+    if described.get("format") != FORMAT:
+        raise ValueError(
+            f"{path}: written in format {described.get('format')} by tesselite {described.get('version')}; "
+            f"this is tesselite {__version__}, which reads format {FORMAT}"
+        )
+    if "niche" not in table.column_names:
+        raise ValueError(f"{path}: a file of tesselite, but not an archive")
+    return table, described
+
+
+def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archive:
+    """Read an archive; its counts and the order in which niches were filled are restored too."""
+    return load_checkpoint(path, tessellation)[0]
+
+
+def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, int | None]:
+    """An archive and the evaluations it took, None if the file does not say."""
+    table, about = _read(path)
+    archive = Archive(
+        _tessellation(about["tessellation"], tessellation, path),
+        about["width"],
+        dtype=np.dtype(about["dtype"]),
+        direction=about["direction"],
+        floor=about["floor"],
+    )
+    names = archive.tessellation.space.names
+    filled = np.argsort(table["order"].to_numpy())
+    solutions = table["solution"].combine_chunks().flatten().to_numpy().reshape(-1, archive.width)
+    features = np.empty((len(filled), len(names)))
+    for j, name in enumerate(names):
+        features[:, j] = table[_column(name)].to_numpy()
+    archive.restore(
+        Elites(
+            table["niche"].to_numpy()[filled],
+            table["fitness"].to_numpy()[filled],
+            features[filled],
+            solutions[filled],
+            table["evaluation"].to_numpy()[filled],
+            names,
+        )
+    )
+    archive.invalid = Counter(about["invalid"])
+    archive.out_of_bounds = about["out_of_bounds"]
+    return archive, about["evaluations"]

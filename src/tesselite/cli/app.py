@@ -1,0 +1,254 @@
+"""The commands and their options; what they do is in the modules beside this one.
+
+Bad input ends with one line on standard error that says what was expected, and exit code 2; set TESSELITE_DEBUG=1 to
+see the traceback as well. A run that a signal stopped exits with 130 (SIGINT) or 143 (SIGTERM).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="tesselite",
+    help="CVT-MAP-Elites: thousands of solutions, each the best of its kind.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(help="Threads for compiled work; all cores by default. Results do not depend on it."),
+]
+
+
+def _whole(text: str | int) -> int:
+    """A whole number, written as 1000000, 1_000_000 or 1e6."""
+    text = str(text)  # a default comes as the number itself
+    try:
+        value = float(text)
+        if value.is_integer() and abs(value) < 2**63:
+            return int(text) if text.lstrip("+-").isdigit() else int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
+
+
+def _grid(text: str) -> list[int] | int:
+    """Cells per feature: 64, or 64x32x8."""
+    cells = [_whole(part) for part in text.lower().split("x")]
+    return cells[0] if len(cells) == 1 else cells
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from tesselite import __version__
+
+        typer.echo(f"tesselite {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("problems")
+def problems(json_: JsonOption = False) -> None:
+    """List the built-in problems, and say how to use your own."""
+    from tesselite.cli.look import show_problems
+
+    show_problems(json_)
+
+
+@app.command("run")
+def run(
+    problem: Annotated[str, typer.Argument(help="A built-in problem (see `tesselite problems`) or module:name.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run; runs/PROBLEM-SEED by default.")
+    ] = None,
+    niches: Annotated[int | None, typer.Option(parser=_whole, metavar="K", help="A CVT with K niches.")] = None,
+    grid: Annotated[
+        str | None,
+        typer.Option(metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
+    ] = None,
+    centroids: Annotated[Path | None, typer.Option(help="A file of centroids instead (see `tesselite cvt`).")] = None,
+    evaluations: Annotated[int, typer.Option(parser=_whole, metavar="N", help="The budget; accepts 1e6.")] = 100_000,
+    initial: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Random solutions before the first offspring; 1000 by default."),
+    ] = None,
+    batch_size: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="N", help="Offspring per batch; 200 by default.")
+    ] = None,
+    variation: Annotated[
+        str | None,
+        typer.Option(
+            help="gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given."),
+    ] = None,
+    threads: ThreadsOption = None,
+    checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Illuminate a problem: fill an archive with the best solution of every kind."""
+    from tesselite.cli.running import run_problem
+
+    run_problem(
+        problem,
+        out=out,
+        n_niches=niches,
+        grid=_grid(grid) if grid is not None else None,
+        centroids=centroids,
+        evaluations=evaluations,
+        initial=initial,
+        batch_size=batch_size,
+        variation=variation,
+        seed=seed,
+        threads=threads,
+        checkpoint_seconds=checkpoint,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
+@app.command("resume")
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")],
+    evaluations: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Extend the budget to this many evaluations."),
+    ] = None,
+    threads: ThreadsOption = None,
+    checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
+    other_version: Annotated[
+        bool,
+        typer.Option("--other-version", help="Continue a run that another version of tesselite started."),
+    ] = False,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Continue a run that was interrupted, or extend a finished one."""
+    from tesselite.cli.running import resume_run
+
+    resume_run(
+        folder,
+        evaluations=evaluations,
+        threads=threads,
+        checkpoint_seconds=checkpoint,
+        other_version=other_version,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
+@app.command("info")
+def info(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
+    json_: JsonOption = False,
+) -> None:
+    """Say what a run is and how far it came."""
+    from tesselite.cli.look import show_info
+
+    show_info(folder, json_)
+
+
+class ExportFormat(StrEnum):
+    """What an archive can be exported to."""
+
+    CSV = "csv"
+    NPZ = "npz"
+    PARQUET = "parquet"
+
+
+@app.command("export")
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
+    to: Annotated[ExportFormat, typer.Option(help="Format of the file.")] = ExportFormat.CSV,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/archive.FORMAT by default.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Write a run's elites in another format."""
+    from tesselite.cli.look import export_archive
+
+    export_archive(folder, to.value, out, json_)
+
+
+@app.command("cvt")
+def cvt(
+    dims: Annotated[
+        int,
+        typer.Option("--dims", "-d", parser=_whole, metavar="D", help="Number of features, each in [0, 1]."),
+    ],
+    niches: Annotated[int, typer.Option("--niches", "-k", parser=_whole, metavar="K", help="Number of centroids.")],
+    samples: Annotated[
+        int | None, typer.Option("--samples", "-n", parser=_whole, metavar="N", help="Number of samples.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given."),
+    ] = None,
+    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance.")] = 2.0,
+    iterations: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="I", help="At most so many iterations.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the centroids.")] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Construct a centroidal Voronoi tessellation of a box."""
+    from tesselite.cli.tessellating import make_cvt
+
+    make_cvt(
+        dims,
+        niches,
+        n_samples=samples,
+        seed=seed,
+        p=p,
+        iterations=iterations,
+        out=out,
+        threads=threads,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
+def main() -> None:
+    """Run the command line; what a user can mend ends in one clear line and exit code 2."""
+    try:
+        app()
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        if os.environ.get("TESSELITE_DEBUG"):
+            raise
+        from tesselite.run import Interrupted
+
+        if isinstance(error, BrokenPipeError):
+            os._exit(141)  # the reader of our output went away; nothing more can be said to it
+        if isinstance(error, Interrupted):
+            sys.stderr.write(f"{error}\n")
+            sys.exit(128 + error.signal_number)
+        said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"Error: {said}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
+        sys.exit(130)

@@ -1,0 +1,96 @@
+"""How commands show progress: a live line on a terminal, plain lines elsewhere, on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tesselite.run import Observer
+    from tesselite.search import MapElites
+
+_PLAIN_SECONDS = 5.0
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on standard output; numbers that JSON has no word for become null."""
+    sys.stdout.write(json.dumps(_plain(content), allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value
+
+
+def _state(search: MapElites) -> str:
+    best = search.archive.best_fitness
+    return f"coverage {search.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}"
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[Observer | None]:
+    """What to call after each batch so that the user sees the search go on."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _live() as observer:
+            yield observer
+    else:
+        yield _plain_lines()
+
+
+@contextmanager
+def _live() -> Iterator[Observer]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    with Progress(
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("{task.fields[state]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        refresh_per_second=5,
+    ) as bars:
+        task = bars.add_task("", total=None, rate="", state="preparing")
+        began: list[tuple[float, int]] = []
+
+        def observe(search: MapElites, evaluations: int) -> None:
+            if not began:
+                began.append((time.perf_counter(), search.evaluations))
+            at, first = began[0]
+            rate = (search.evaluations - first) / max(time.perf_counter() - at, 1e-9)
+            bars.update(
+                task,
+                total=evaluations,
+                completed=search.evaluations,
+                rate=f"{rate:,.0f}/s",
+                state=_state(search),
+            )
+
+        yield observe
+
+
+def _plain_lines() -> Observer:
+    last = [time.perf_counter(), 0.0]
+
+    def observe(search: MapElites, evaluations: int) -> None:
+        now = time.perf_counter()
+        if now - last[0] >= _PLAIN_SECONDS or search.evaluations == evaluations:
+            rate = (search.evaluations - last[1]) / max(now - last[0], 1e-9)
+            sys.stderr.write(
+                f"{search.evaluations:,} of {evaluations:,} evaluations  {rate:,.0f}/s  {_state(search)}\n"
+            )
+            last[:] = [now, search.evaluations]
+
+    return observe

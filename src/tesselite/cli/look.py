@@ -1,0 +1,144 @@
+"""The commands that look: `problems`, `info` and `export`."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tesselite.cli.display import print_json
+
+
+def show_problems(as_json: bool) -> None:
+    """List the built-in problems."""
+    from tesselite.problems import BUILT_IN
+
+    if as_json:
+        print_json(
+            {
+                "problems": [
+                    {"name": known.name, "variants": list(known.variants), "summary": known.summary}
+                    for known in BUILT_IN
+                ]
+            }
+        )
+        return
+    for known in BUILT_IN:
+        typer.echo(f"{', '.join(known.variants)}\n    {known.summary}")
+    typer.echo("\nYour own: decorate a function with @tesselite.problem in my_module.py, then")
+    typer.echo("    tesselite run my_module:function_name")
+
+
+def _archive(path: Path) -> Any:
+    from tesselite.archive import Archive
+    from tesselite.run_folder import RunFolder
+
+    if path.is_dir():
+        file = RunFolder.open(path).archive_file
+        if not file.exists():
+            raise ValueError(f"{path}: this run has saved no archive yet")
+        return Archive.load(file)
+    return Archive.load(path)
+
+
+def show_info(path: Path, as_json: bool) -> None:
+    """What a run is and how far it came, or what an archive holds."""
+    from tesselite.run_folder import RunFolder
+
+    about: dict[str, Any] = {}
+    if path.is_dir():
+        folder = RunFolder.open(path)
+        settings, version = folder.read_settings()
+        rows = folder.read_progress()
+        done = _saved_evaluations(folder.archive_file)
+        about = {
+            "problem": settings.problem,
+            "evaluations": done,
+            "budget": settings.evaluations,
+            "finished": done == settings.evaluations,
+            "seed": settings.seed,
+            "variation": settings.variation,
+            "initial": settings.initial,
+            "batch_size": settings.batch_size,
+            "niches": settings.niches,
+            "version": version,
+            "seconds_search": rows[-1]["seconds"] if rows else 0.0,
+        }
+    if not path.is_dir() or (path / "archive.parquet").exists():
+        archive = _archive(path)
+        about |= {
+            "n_niches": archive.n_niches,
+            "filled": len(archive),
+            "coverage": archive.coverage,
+            "best_fitness": archive.best_fitness,
+            "mean_fitness": archive.mean_fitness,
+            "qd_score": archive.qd_score,
+            "invalid": archive.invalid.total(),
+            "invalid_reasons": dict(archive.invalid),
+            "out_of_bounds": archive.out_of_bounds,
+            "direction": archive.direction,
+            "features": list(archive.tessellation.space.names),
+        }
+    about["out"] = str(path)
+    if as_json:
+        print_json(about)
+        return
+    for name, value in about.items():
+        shown = (
+            ", ".join(str(v) for v in value[:8]) + (", ..." if len(value) > 8 else "")
+            if isinstance(value, list)
+            else value
+        )
+        typer.echo(f"{name:15} {shown}")
+    if about.get("finished") is False:
+        typer.echo(f"not finished; continue with: tesselite resume {path}")
+
+
+def _saved_evaluations(file: Path) -> int:
+    from tesselite.archive_file import load_checkpoint
+
+    return (load_checkpoint(file)[1] or 0) if file.exists() else 0
+
+
+def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None:
+    """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation."""
+    import numpy as np
+
+    from tesselite.atomic import write_atomically
+
+    archive = _archive(path)
+    file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
+    elites = archive.elites()
+    if to == "parquet":
+        archive.save(file)
+    elif to == "npz":
+
+        def write_arrays(part: Path) -> None:
+            with part.open("wb") as stream:
+                np.savez_compressed(
+                    stream,
+                    niches=elites.niches,
+                    fitness=elites.fitness,
+                    features=elites.features,
+                    solutions=elites.solutions,
+                    evaluations=elites.evaluations,
+                    feature_names=np.array(elites.feature_names),
+                )
+
+        write_atomically(file, write_arrays)
+    else:
+        columns = elites.columns()
+
+        def write_rows(part: Path) -> None:
+            with part.open("w", newline="") as stream:
+                writer = csv.writer(stream)
+                writer.writerow(columns)
+                writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+
+        write_atomically(file, write_rows)
+    if as_json:
+        print_json({"out": str(file), "format": to, "elites": len(elites)})
+    else:
+        typer.echo(f"{len(elites):,} elites: {file}")

@@ -1,0 +1,112 @@
+"""The commands that search: `run` and `resume`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tesselite.cli.display import print_json, shown_progress
+from tesselite.run import Summary, resume, start
+from tesselite.seeds import checked_seed
+
+DEFAULT_NICHES = 5000
+
+
+def run_problem(
+    spec: str,
+    *,
+    out: Path | None,
+    n_niches: int | None,
+    grid: Any,
+    centroids: Path | None,
+    evaluations: int,
+    initial: int | None,
+    batch_size: int | None,
+    variation: str | None,
+    seed: int | None,
+    threads: int | None,
+    checkpoint_seconds: float,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Start a run and tell how it ended."""
+    from tesselite.problems import by_name
+    from tesselite.search import BATCH_SIZE, INITIAL
+    from tesselite.variation import by_name as operator_by_name
+
+    problem = by_name(spec)
+    seed = checked_seed(seed)
+    chosen = {"--niches": n_niches, "--grid": grid, "--centroids": centroids}
+    given = [name for name, value in chosen.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
+    tessellation = None
+    if centroids is not None:
+        from tesselite.tessellation.files import load_tessellation
+
+        tessellation = load_tessellation(centroids, problem.features)
+    elif not given:
+        n_niches = DEFAULT_NICHES
+    with shown_progress(quiet) as observer:
+        summary = start(
+            problem,
+            out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}",
+            spec=spec,
+            evaluations=evaluations,
+            n_niches=n_niches,
+            grid=grid,
+            tessellation=tessellation,
+            variation=operator_by_name(variation) if variation else None,
+            initial=INITIAL if initial is None else initial,
+            batch_size=BATCH_SIZE if batch_size is None else batch_size,
+            seed=seed,
+            threads=threads,
+            checkpoint_seconds=checkpoint_seconds,
+            observer=observer,
+        )
+    tell(summary, quiet, as_json)
+
+
+def resume_run(
+    folder: Path,
+    *,
+    evaluations: int | None,
+    threads: int | None,
+    checkpoint_seconds: float,
+    other_version: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Continue a run and tell how it ended."""
+    with shown_progress(quiet) as observer:
+        summary = resume(
+            folder,
+            evaluations=evaluations,
+            threads=threads,
+            checkpoint_seconds=checkpoint_seconds,
+            other_version=other_version,
+            observer=observer,
+        )
+    tell(summary, quiet, as_json)
+
+
+def tell(summary: Summary, quiet: bool, as_json: bool) -> None:
+    """Print the result of a run."""
+    figures = summary.to_dict()
+    if as_json:
+        print_json(figures)
+    elif not quiet:
+        typer.echo(
+            f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%}), "
+            f"best fitness {figures['best_fitness']:.6g}, {figures['evaluations']:,} evaluations "
+            f"in {figures['seconds']:.1f} s"
+        )
+        if figures["invalid"]:
+            reasons = "; ".join(f"{n:,} x {why}" for why, n in summary.search.archive.invalid.most_common(5))
+            typer.echo(f"{figures['invalid']:,} evaluations were invalid: {reasons}")
+        if figures["out_of_bounds"]:
+            typer.echo(f"{figures['out_of_bounds']:,} lay outside the feature bounds and went to the nearest niche")
+        typer.echo(f"archive: {summary.folder / 'archive.parquet'}")

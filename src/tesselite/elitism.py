@@ -1,0 +1,123 @@
+"""The elitism rule, compiled, and the index from a niche's number to its row.
+
+A candidate takes its niche if the niche is empty or its fitness is strictly better; the first of equals stays. This
+is lines 15-16 of Alg. 3 in the paper, and the only place where it stands: `Archive.add` and the compiled search loop
+both call `compete`. The index is an array where there are few niches and a hash table with linear probing where there
+are many, so that memory follows what is filled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled import kernel
+
+# What happened to a candidate (see `tesselite.archive.Status`).
+REJECTED, NEW, IMPROVED, INVALID = 0, 1, 2, 3
+
+DENSE_NICHES = 1 << 20  # up to here the index is an array (8 MiB), beyond it a hash table
+EMPTY = -1
+
+Ints = npt.NDArray[np.int64]
+
+
+def new_index(n_niches: int, n_rows: int) -> tuple[Ints, Ints]:
+    """An empty index (keys, rows) with room for n_rows filled niches; no keys where rows is indexed directly."""
+    if n_niches <= DENSE_NICHES:
+        return np.empty(0, np.int64), np.full(n_niches, EMPTY, np.int64)
+    size = 64
+    while size < 2 * n_rows:  # at most half full, so that probing stays short
+        size *= 2
+    return np.full(size, EMPTY, np.int64), np.full(size, EMPTY, np.int64)
+
+
+@kernel(inline="always")
+def _slot(keys: Any, niche: int) -> int:
+    """Where the niche stands in the hash table, or the empty slot where it would."""
+    mask = keys.shape[0] - 1
+    hashed = np.uint64(niche) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(hashed >> np.uint64(32)) & mask
+    while keys[slot] != -1 and keys[slot] != niche:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@kernel()
+def find_row(keys: Any, rows: Any, niche: int) -> int:
+    """The row of a niche's elite, or -1 if the niche is empty."""
+    if keys.shape[0] == 0:
+        return rows[niche]
+    return rows[_slot(keys, niche)]
+
+
+@kernel()
+def find_rows(keys: Any, rows: Any, niches: Any, out: Any) -> None:
+    """The row of each niche's elite, or -1, into `out`."""
+    for i in range(niches.shape[0]):
+        out[i] = find_row(keys, rows, niches[i])
+
+
+@kernel()
+def set_row(keys: Any, rows: Any, niche: int, row: int) -> None:
+    """Note that a niche's elite stands in this row."""
+    if keys.shape[0] == 0:
+        rows[niche] = row
+    else:
+        slot = _slot(keys, niche)
+        keys[slot] = niche
+        rows[slot] = row
+
+
+@kernel()
+def set_rows(keys: Any, rows: Any, niches: Any) -> None:
+    """Note rows 0, 1, ... as those of these niches."""
+    for row in range(niches.shape[0]):
+        set_row(keys, rows, niches[row], row)
+
+
+@kernel()
+def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness: Any, keys: Any, rows: Any) -> Any:
+    """Decide one candidate: (status, row of its niche's elite). A NEW one gets row n_rows, which the caller counts.
+
+    `sign` is +1 to maximise and -1 to minimise. The caller writes the row and guarantees room for it.
+    """
+    row = find_row(keys, rows, niche)
+    if row < 0:
+        set_row(keys, rows, niche, n_rows)
+        return NEW, n_rows
+    if sign * fitness > sign * elite_fitness[row]:
+        return IMPROVED, row
+    return REJECTED, row
+
+
+@kernel()
+def compete_batch(
+    sign: float,
+    niches: Any,
+    fitness: Any,
+    valid: Any,
+    n_rows: int,
+    elite_niche: Any,
+    elite_fitness: Any,
+    keys: Any,
+    rows: Any,
+    status: Any,
+    row_of: Any,
+) -> int:
+    """Decide a batch in order; writes status, row_of and the elites' fitness and niche; returns the new row count."""
+    for i in range(niches.shape[0]):
+        if not valid[i]:
+            status[i] = INVALID
+            row_of[i] = -1
+            continue
+        status[i], row = compete(sign, niches[i], fitness[i], n_rows, elite_fitness, keys, rows)
+        row_of[i] = row
+        if status[i] == NEW:
+            elite_niche[row] = niches[i]
+            n_rows += 1
+        if status[i] != REJECTED:
+            elite_fitness[row] = fitness[i]
+    return n_rows

@@ -1,0 +1,75 @@
+"""Test functions as problems: fitness is minimised, the features are the first two variables.
+
+Rastrigin (1974) has a local optimum near every whole-number point; the sphere has one optimum in all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray
+
+from tesselite.block import native_block
+from tesselite.evaluation import Problem
+from tesselite.fast_math import sincos
+from tesselite.feature_space import FeatureSpace
+from tesselite.function_problem import CompiledProblem
+from tesselite.solution_space import Box
+
+LIMIT = 5.12
+_WORST_RASTRIGIN = 40.353290  # the largest value that one variable adds, at +-4.52299
+TWO_PI = 2.0 * np.pi
+
+
+def _rastrigin_block(n_variables: int) -> Any:
+    def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
+        x = carray(rows, (n, n_variables))
+        for i in range(n):
+            total = 0.0
+            for j in range(n_variables):
+                total += x[i, j] * x[i, j] + 10.0 * (1.0 - sincos(TWO_PI * x[i, j])[1])
+            fitness[i] = total
+            features[2 * i] = x[i, 0]
+            features[2 * i + 1] = x[i, 1]
+            status[i] = 0
+
+    return native_block(block)
+
+
+def _sphere_block(n_variables: int) -> Any:
+    def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
+        x = carray(rows, (n, n_variables))
+        for i in range(n):
+            total = 0.0
+            for j in range(n_variables):
+                total += x[i, j] * x[i, j]
+            fitness[i] = total
+            features[2 * i] = x[i, 0]
+            features[2 * i + 1] = x[i, 1]
+            status[i] = 0
+
+    return native_block(block)
+
+
+def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
+    if n < 2:
+        raise ValueError(f"n: expected at least 2 variables, got {n}")
+    return CompiledProblem(
+        name,
+        lambda scenario: make_block(n),
+        solutions=Box(n, -LIMIT, LIMIT),
+        features=FeatureSpace({"x0": (-LIMIT, LIMIT), "x1": (-LIMIT, LIMIT)}),
+        direction="min",
+        floor=worst * n,
+    )
+
+
+def rastrigin(n: int = 10) -> Problem:
+    """Rastrigin's function of n variables in [-5.12, 5.12]."""
+    return _problem("rastrigin", n, _rastrigin_block, _WORST_RASTRIGIN)
+
+
+def sphere(n: int = 10) -> Problem:
+    """The sum of squares of n variables in [-5.12, 5.12]."""
+    return _problem("sphere", n, _sphere_block, LIMIT**2)

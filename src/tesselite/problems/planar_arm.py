@@ -1,0 +1,72 @@
+"""The planar arm: reach every point of a disc with joints as alike as possible; the usual speed test of the field.
+
+Fitness is 1 minus the standard deviation (n - 1 in the denominator) of the joints' values, which lie in [0, 1]; it is
+maximised. A value v turns its joint by 2 pi v - pi against the link before; all links have the same length, and the
+features are the hand's position, scaled so that the reachable disc fills the unit square.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray
+
+from tesselite.block import native_block
+from tesselite.evaluation import Problem
+from tesselite.fast_math import sincos
+from tesselite.feature_space import FeatureSpace
+from tesselite.function_problem import CompiledProblem
+from tesselite.solution_space import Box
+
+TWO_PI = 2.0 * np.pi
+
+
+def make_block(joints: int) -> Any:
+    """The arm as a block of machine code, with the number of joints known to the compiler."""
+
+    def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
+        values = carray(rows, (n, joints))
+        angle, x, y = np.zeros(n), np.zeros(n), np.zeros(n)
+        # Joint by joint over all rows, so that sine and cosine are vectorised.
+        for j in range(joints):
+            for i in range(n):
+                angle[i] += TWO_PI * values[i, j] - np.pi
+                sine, cosine = sincos(angle[i])
+                x[i] += cosine
+                y[i] += sine
+        for i in range(n):
+            mean = 0.0
+            for j in range(joints):
+                mean += values[i, j]
+            mean /= joints
+            squares = 0.0
+            for j in range(joints):
+                squares += (values[i, j] - mean) ** 2
+            fitness[i] = 1.0 - np.sqrt(squares / max(1, joints - 1))
+            features[2 * i] = 0.5 + 0.5 * x[i] / joints
+            features[2 * i + 1] = 0.5 + 0.5 * y[i] / joints
+            status[i] = 0
+
+    return native_block(block)
+
+
+def posture(solution: Any) -> Any:
+    """The positions (joints + 1, 2) of base, joints and hand, for links of length 1 / joints."""
+    turns = TWO_PI * np.asarray(solution, dtype=np.float64) - np.pi
+    angles = np.cumsum(turns)
+    steps = np.stack([np.cos(angles), np.sin(angles)], axis=1) / len(angles)
+    return np.vstack([np.zeros(2), np.cumsum(steps, axis=0)])
+
+
+def arm(joints: int = 10) -> Problem:
+    """A planar arm with this many joints; features x and y of its hand in [0, 1]."""
+    if joints < 2:
+        raise ValueError(f"joints: expected at least 2, got {joints}")
+    return CompiledProblem(
+        "arm",
+        lambda scenario: make_block(joints),
+        solutions=Box(joints, 0.0, 1.0),
+        features=FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)}),
+        floor=0.0,
+    )

@@ -1,0 +1,259 @@
+"""A run: a search that lives in a folder, saves itself by time and on signals, and can be resumed after any end.
+
+The search is in `tesselite.search`, the files in `tesselite.run_folder`, the display in `tesselite.cli`.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tesselite import __version__
+from tesselite import variation as operators
+from tesselite.archive import Tessellation
+from tesselite.evaluation import Problem
+from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
+from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, tessellate
+from tesselite.seeds import checked_seed
+
+CHECKPOINT_SECONDS = 30.0
+_PROGRESS_ROWS = 200  # about so many rows in progress.csv
+
+Observer = Callable[[MapElites, int], object]
+
+
+class Interrupted(RuntimeError):
+    """The run was stopped by a signal after everything was saved."""
+
+    def __init__(self, signal_number: int, folder: Path) -> None:
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: tesselite resume {folder}")
+        self.signal_number = signal_number
+        self.folder = folder
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a run ended; `seconds_search` is the loop alone, without compilation, tessellation and files."""
+
+    search: MapElites
+    problem: Problem
+    folder: Path
+    seconds: float
+    seconds_search: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures that `--json` prints."""
+        archive = self.search.archive
+        return {
+            "problem": self.problem.name,
+            "n_niches": archive.n_niches,
+            **progress_of(self.search),
+            "invalid_reasons": dict(archive.invalid),
+            "seed": self.search.seed,
+            "seconds": self.seconds,
+            "seconds_search": self.seconds_search,
+            "out": str(self.folder),
+        }
+
+
+def start(
+    problem: Problem,
+    folder: Path,
+    *,
+    evaluations: int,
+    spec: str | None = None,
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+    variation: operators.Operator | operators.VariationFunction | None = None,
+    initial: int = INITIAL,
+    batch_size: int = BATCH_SIZE,
+    seed: int | None = None,
+    threads: int | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    observer: Observer | None = None,
+) -> Summary:
+    """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
+    if evaluations < 1 or batch_size < 1:
+        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    started = time.perf_counter()
+    seed = checked_seed(seed)
+    with RunFolder.create(folder) as place:
+        niches = tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation)
+        search = _search(problem, niches, variation, initial, seed)
+        settings = Settings(
+            problem=spec or problem.name,
+            evaluations=evaluations,
+            initial=initial,
+            batch_size=batch_size,
+            variation=str(search.variation) if isinstance(search.variation, operators.Operator) else "own",
+            seed=seed,
+            niches=describe_niches(niches),
+        )
+        place.write_tessellation(niches)
+        place.write_settings(settings)
+        place.cut_progress(0)
+        return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+
+
+def resume(
+    folder: str | Path,
+    problem: Problem | None = None,
+    *,
+    evaluations: int | None = None,
+    variation: operators.VariationFunction | None = None,
+    threads: int | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    observer: Observer | None = None,
+    other_version: bool = False,
+) -> Summary:
+    """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
+
+    `problem` is needed where the run was started from Python on a problem that has no importable name. More
+    `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
+    `other_version`, since its result could then differ from that of an uninterrupted run.
+    """
+    started = time.perf_counter()
+    with RunFolder.open(Path(folder)) as place:
+        settings, version = place.read_settings()
+        if version != __version__ and not other_version:
+            raise ValueError(
+                f"{folder}: started by tesselite {version}, this is {__version__}; install that version, or accept "
+                "that the result may differ from an uninterrupted run (--other-version)"
+            )
+        if problem is None:
+            from tesselite.problems import by_name
+
+            problem = by_name(settings.problem)
+        if evaluations is not None and evaluations != settings.evaluations:
+            if evaluations < settings.evaluations:
+                raise ValueError(
+                    f"evaluations: expected at least the {settings.evaluations} the run was planned for, "
+                    f"got {evaluations}"
+                )
+            settings = replace(settings, evaluations=evaluations)
+        if settings.variation == "own":
+            operator = variation
+        else:
+            operator = operators.by_name(settings.variation)
+        search = _search(
+            problem, _stored_tessellation(place, settings, problem), operator, settings.initial, settings.seed
+        )
+        place.restore(search)
+        place.write_settings(settings)
+        return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+
+
+def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
+    return MapElites(
+        problem.solutions,
+        niches,
+        variation,
+        initial=initial,
+        direction=problem.direction,
+        floor=problem.floor,
+        seed=seed,
+    )
+
+
+def _stored_tessellation(place: RunFolder, settings: Settings, problem: Problem) -> Tessellation:
+    niches: Tessellation
+    if settings.niches["kind"] == "grid":
+        niches = tessellate(problem, settings.seed, grid=settings.niches["shape"])
+    else:
+        from tesselite.tessellation.files import load_tessellation
+
+        niches = load_tessellation(place.centroids_file, problem.features)
+    if niches.fingerprint() != settings.niches["fingerprint"]:
+        raise ValueError(
+            f"{place.path}: the niches or the problem's features are not those that the run was started with"
+        )
+    return niches
+
+
+def _carry_on(
+    search: MapElites,
+    problem: Problem,
+    place: RunFolder,
+    settings: Settings,
+    threads: int | None,
+    checkpoint_seconds: float,
+    observer: Observer | None,
+    started: float,
+) -> Summary:
+    """Spend what is left of the budget, saving as we go."""
+    before = place.cut_progress(search.evaluations)
+    milestone = max(settings.batch_size, settings.evaluations // _PROGRESS_ROWS)
+    _warm_up(search, problem, settings.batch_size, threads)
+    searching, saved_at = 0.0, time.perf_counter()
+    next_row = (search.evaluations // milestone + 1) * milestone
+    steps = batches(
+        search,
+        problem,
+        settings.evaluations,
+        batch_size=settings.batch_size,
+        threads=threads,
+        milestone=milestone,
+    )
+    with _signals() as received:
+        while True:
+            at = time.perf_counter()
+            if next(steps, None) is None:
+                break
+            now = time.perf_counter()
+            searching += now - at
+            if search.evaluations >= next_row or search.evaluations == settings.evaluations:
+                place.append_progress(search, before + searching)
+                next_row = (search.evaluations // milestone + 1) * milestone
+            if received or now - saved_at >= checkpoint_seconds:
+                place.write_checkpoint(search)
+                saved_at = time.perf_counter()
+            if observer:
+                observer(search, settings.evaluations)
+            if received and search.evaluations < settings.evaluations:
+                raise Interrupted(received[0], place.path)
+        place.write_checkpoint(search)
+    return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)
+
+
+def _warm_up(search: MapElites, problem: Problem, batch_size: int, threads: int | None) -> None:
+    """Have everything compiled before the clock of the search starts; calls no function of the user's."""
+    from tesselite.function_problem import CompiledProblem
+
+    scratch = _search(problem, search.archive.tessellation, search.variation, 1, 0)
+    if isinstance(problem, CompiledProblem):
+        for _ in batches(scratch, problem, 2 * batch_size, batch_size=batch_size, threads=threads):
+            pass
+    elif isinstance(search.variation, operators.Operator):
+        middle = (problem.features.low + problem.features.high) / 2
+        for _ in range(2):
+            scratch.ask(1)
+            scratch.tell([0.0], [middle])
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """A list that SIGINT and SIGTERM write themselves into, so that the batch can be finished; a second one kills."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    old = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def note(number: int, frame: object) -> None:
+        received.append(number)
+        signal.signal(number, old[number])
+
+    for number in old:
+        signal.signal(number, note)
+    try:
+        yield received
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

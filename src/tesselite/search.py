@@ -1,0 +1,255 @@
+"""MAP-Elites: ask for solutions, tell what they are worth; or `illuminate` a problem in one call.
+
+Algorithms 2 and 3 of Vassiliades, Chatzilygeroudis and Mouret (2018): they differ in the tessellation alone. Files
+and command line are elsewhere; the same loop as machine code is in `tesselite.loop`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tesselite import variation as operators
+from tesselite.archive import Added, Archive, Tessellation
+from tesselite.evaluation import Direction, Evaluation, Problem
+from tesselite.seeds import Purpose, checked_seed, generator, key
+from tesselite.solution_space import Rows, SolutionSpace
+from tesselite.threads import checked_threads
+
+INITIAL = 1000
+BATCH_SIZE = 200
+
+_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
+
+
+class MapElites:
+    """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
+
+    The first `initial` solutions are random; then offspring of uniformly chosen elites. `variation` is an operator of
+    `tesselite.variation` or a function (parents, space, rng) -> solutions.
+    """
+
+    def __init__(
+        self,
+        solution_space: SolutionSpace,
+        tessellation: Tessellation,
+        variation: operators.Operator | operators.VariationFunction | None = None,
+        *,
+        initial: int = INITIAL,
+        direction: Direction = "max",
+        floor: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if initial < 1:
+            raise ValueError(f"initial: expected at least 1 random solution, got {initial}")
+        self.solution_space = solution_space
+        self.variation = variation if variation is not None else operators.default_for(solution_space)
+        if isinstance(self.variation, operators.Operator):
+            self.variation.check(solution_space)
+        self.initial = initial
+        self.seed = checked_seed(seed)
+        self.archive = Archive(
+            tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
+        )
+        self.evaluations = 0
+        self.selection_key = key(self.seed, Purpose.SELECTION)
+        self.variation_key = key(self.seed, Purpose.VARIATION)
+        self._asked: Rows | None = None
+
+    def ask(self, n: int = BATCH_SIZE) -> Rows:
+        """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
+        if self._asked is not None:
+            raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
+        if n < 1:
+            raise ValueError(f"n: expected at least 1 solution, got {n}")
+        first = self.evaluations
+        if first < self.initial:
+            n = min(n, self.initial - first)
+        if first < self.initial or not len(self.archive):
+            rng = generator(self.seed, Purpose.INITIALISATION, first)
+            solutions = self.solution_space.random(n, rng)
+        else:
+            solutions = self._offspring(n, first)
+        self._asked = solutions
+        return solutions.copy()
+
+    def _offspring(self, n: int, first: int) -> Rows:
+        from tesselite.breeding import breed, draw_parents
+
+        elites, filled = self.archive.solutions, len(self.archive)
+        if isinstance(self.variation, operators.Operator):
+            children = np.empty((n, self.solution_space.width))
+            code, parameters, low, high, levels = self.variation.compiled(self.solution_space)
+            breed(
+                code,
+                parameters,
+                elites,
+                filled,
+                low,
+                high,
+                levels,
+                self.selection_key,
+                self.variation_key,
+                first,
+                children,
+            )
+            return children
+        rows = np.empty((2, n), np.int64)
+        draw_parents(self.selection_key, first, filled, rows)
+        pairs = getattr(self.variation, "n_parents", 1) == 2
+        parents = elites[rows] if pairs else elites[rows[0]]
+        rng = generator(self.seed, Purpose.VARIATION, first)
+        children = self.variation(parents, self.solution_space, rng)
+        return self.solution_space.validate(children)
+
+    def tell(self, fitness: Any, features: Any) -> Added:
+        """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
+        solutions = self._told()
+        fitness, features = np.asarray(fitness, np.float64), np.asarray(features, np.float64)
+        expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
+        if (fitness.shape, features.shape) != expected:
+            raise ValueError(
+                f"tell: expected fitness {expected[0]} and features {expected[1]}, "
+                f"got {fitness.shape} and {features.shape}"
+            )
+        return self.tell_evaluation(Evaluation.of(fitness, features))
+
+    def tell_evaluation(self, evaluated: Evaluation) -> Added:
+        """`tell` what `Problem.evaluate` returned for the last ask."""
+        solutions = self._told()
+        if len(evaluated) != len(solutions):
+            raise ValueError(f"tell: expected {len(solutions)} results, got {len(evaluated)}")
+        added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
+        self.evaluations += len(solutions)
+        self._asked = None
+        return added
+
+    def _told(self) -> Rows:
+        if self._asked is None:
+            raise RuntimeError("tell: ask(n) for solutions first")
+        return self._asked
+
+
+class NothingValid(RuntimeError):
+    """Every evaluation of the first batch was invalid; the message shows the first error in full."""
+
+
+def batches(
+    search: MapElites,
+    problem: Problem,
+    evaluations: int,
+    *,
+    batch_size: int = BATCH_SIZE,
+    threads: int | None = None,
+    milestone: int | None = None,
+) -> Iterator[MapElites]:
+    """Spend exactly `evaluations`, giving the search back after every batch, or stretch of compiled batches.
+
+    Stretches end at multiples of `milestone` evaluations (rounded up to whole batches), so that what is recorded
+    there does not depend on speed.
+    """
+    n_threads = checked_threads(threads)
+    loop, stretch = None, batch_size
+    while search.evaluations < evaluations:
+        left = evaluations - search.evaluations
+        if search.evaluations >= search.initial and len(search.archive) and loop is None:
+            loop = _compiled_loop(search, problem, batch_size, n_threads)
+        if loop:
+            if milestone:
+                to_milestone = milestone - search.evaluations % milestone
+                left = min(left, -(-to_milestone // batch_size) * batch_size)
+            started = time.perf_counter()
+            loop.run(min(left, stretch))
+            if time.perf_counter() - started < _STRETCH_SECONDS:
+                stretch *= 2
+        else:
+            solutions = search.ask(min(batch_size, left))
+            evaluated = problem.evaluate_rows(solutions, None, n_threads)
+            search.tell_evaluation(evaluated)
+            if not len(search.archive) and search.evaluations == len(solutions):
+                raise NothingValid(_explain(problem, evaluated))
+        yield search
+
+
+def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads: int) -> Any:
+    """The search loop as machine code, or False where the problem or the search is not made for it."""
+    from tesselite.function_problem import CompiledProblem
+
+    if not isinstance(problem, CompiledProblem):
+        return False
+    from tesselite import loop
+
+    return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else False
+
+
+def _explain(problem: Problem, evaluated: Evaluation) -> str:
+    reasons = ", ".join(f"{n} x {reason}" for reason, n in evaluated.count_reasons().most_common())
+    error = (
+        evaluated.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    )
+    return f"{problem.name}: none of the first {len(evaluated)} evaluations is valid ({reasons}).\n{error}"
+
+
+def illuminate(
+    problem: Problem,
+    *,
+    evaluations: int,
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+    variation: operators.Operator | operators.VariationFunction | None = None,
+    initial: int = INITIAL,
+    batch_size: int = BATCH_SIZE,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[MapElites], object] | None = None,
+) -> Archive:
+    """Fill an archive with the best solutions of every kind that this many evaluations find.
+
+    Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
+    with the search after every batch. Raises NothingValid if the whole first batch fails.
+    """
+    if evaluations < 1 or batch_size < 1:
+        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    seed = checked_seed(seed)
+    search = MapElites(
+        problem.solutions,
+        tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation),
+        variation,
+        initial=initial,
+        direction=problem.direction,
+        floor=problem.floor,
+        seed=seed,
+    )
+    for state in batches(search, problem, evaluations, batch_size=batch_size, threads=threads):
+        if progress:
+            progress(state)
+    return search.archive
+
+
+def tessellate(
+    problem: Problem,
+    seed: int,
+    *,
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+) -> Tessellation:
+    """The tessellation that exactly one of these asks for."""
+    if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
+        raise ValueError("expected exactly one of n_niches, grid and tessellation")
+    if tessellation is not None:
+        if tessellation.space != problem.features:
+            raise ValueError(f"tessellation: expected one of {problem.features!r}, got {tessellation.space!r}")
+        return tessellation
+    if grid is not None:
+        from tesselite.tessellation.grid import GridTessellation
+
+        return GridTessellation(problem.features, grid)
+    from tesselite.tessellation.cvt import cvt
+
+    assert n_niches is not None
+    return cvt(problem.features, n_niches, seed=seed)

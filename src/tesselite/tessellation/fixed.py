@@ -1,0 +1,164 @@
+"""Lloyd's algorithm on a fixed set of samples (Algorithm 1 of the paper): the driver of the compiled steps.
+
+Samples drawn anew in each iteration live in `fresh`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.tessellation import lloyd
+from tesselite.tessellation.nearest import build_index
+from tesselite.tessellation.nearest.table import bucket_sort
+from tesselite.tessellation.nearest.tree import kd_order
+from tesselite.threads import in_chunks
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class FixedLloyd:
+    """The state of Lloyd's algorithm on fixed unit-scaled samples (n, d): `step` assigns and averages once.
+
+    The niches are numbered in k-d order of the start, so that neighbours in number are neighbours in space.
+    """
+
+    def __init__(self, points: Floats, centroids: Floats, p: float, threads: int) -> None:
+        self.p = p
+        self.threads = threads
+        self.n, self.d = points.shape
+        self.k = len(centroids)
+        order = kd_order(points, 64) if self.d > 1 else np.argsort(points[:, 0], kind="stable")
+        self.points = np.ascontiguousarray(points[order])
+        self.centroids = np.ascontiguousarray(centroids[kd_order(centroids, lloyd.BOX)])
+        self.labels = np.full(self.n, -1, np.int64)
+        self.squares = np.full(self.n, np.inf)
+        self.moved = np.ones(self.k, np.uint8)
+        self.changed = np.zeros(self.k, np.uint8)
+        self.starts = np.empty(self.k + 1, np.int64)
+        self.members = np.empty(self.n, np.int64)
+
+    def step(self) -> tuple[float, int]:
+        """Assign all samples, then move the centroids: the error of the assignment, how many samples changed niche."""
+        self.changed[:] = 0
+        n_changed = self._assign()
+        error = float(self.squares.sum() / self.n)
+        if n_changed:
+            lloyd.sort_by_niche(self.labels, self.starts, self.members)
+            n_empty = lloyd.update_means(
+                self.points, self.members, self.starts, self.centroids, self.changed, self.moved
+            )
+            if n_empty:
+                self._reseed()
+        return error, n_changed
+
+    def _reseed(self) -> None:
+        """Put the centroid of each empty niche on one of the samples that are farthest from their centroids."""
+        empty = np.flatnonzero(np.diff(self.starts) == 0)
+        farthest = np.argsort(-self.squares, kind="stable")
+        spots = farthest[self.squares[farthest] > 0.0][: len(empty)]
+        self.centroids[empty[: len(spots)]] = self.points[spots]
+        self.moved[empty[: len(spots)]] = 1
+
+    def _assign(self) -> int:
+        if self.p != 2.0 or self.d > 10:
+            return self._assign_by_index()
+        if self.d == 2:
+            return self._assign_on_grid()
+        if self.labels[0] < 0:
+            return self._assign_by_index()
+        return self._assign_by_lists()
+
+    def _assign_by_index(self) -> int:
+        new = build_index(self.centroids, self.p).query(self.points, self.threads)
+        away = new != self.labels
+        old = self.labels[away]
+        self.changed[old[old >= 0]] = 1
+        self.changed[new[away]] = 1
+        self.labels = new
+        gaps = self.points - self.centroids[new]
+        if self.p == 2.0:
+            self.squares = np.add.accumulate(gaps * gaps, axis=1)[:, -1].copy()
+        else:
+            self.squares = minkowski_squares(gaps, self.p)
+        return int(away.sum())
+
+    def _assign_on_grid(self) -> int:
+        side = max(1, int(self.k**0.5))
+        starts = np.empty(side * side + 1, np.int64)
+        ids = np.empty(self.k, np.int64)
+        dirty = np.empty(side * side, np.uint8)
+        bucket_sort(self.centroids, side, starts, ids)
+        lloyd.mark_dirty(self.centroids, self.moved, side, dirty)
+        found: list[int] = []
+
+        def assign(first: int, last: int) -> None:
+            found.append(
+                lloyd.assign_on_grid(
+                    self.points,
+                    first,
+                    last,
+                    self.labels,
+                    self.squares,
+                    self.centroids,
+                    self.moved,
+                    side,
+                    starts,
+                    ids,
+                    dirty,
+                    self.changed,
+                )
+            )
+
+        in_chunks(assign, self.n, self._chunk(self.n), self.threads)
+        return sum(found)
+
+    def _assign_by_lists(self) -> int:
+        low, high = _boxes(self.centroids)
+        mover_ids = np.flatnonzero(self.moved)
+        movers = self.centroids[mover_ids]
+        mover_low, mover_high = _boxes(movers)
+        found: list[int] = []
+
+        def assign(first: int, last: int) -> None:
+            found.append(
+                lloyd.assign_by_lists(
+                    self.points,
+                    first,
+                    last,
+                    self.members,
+                    self.starts,
+                    self.labels,
+                    self.squares,
+                    self.centroids,
+                    low,
+                    high,
+                    movers,
+                    mover_ids,
+                    mover_low,
+                    mover_high,
+                    self.changed,
+                )
+            )
+
+        in_chunks(assign, self.k, self._chunk(self.k), self.threads)
+        return sum(found)
+
+    def _chunk(self, n: int) -> int:
+        return n if self.threads == 1 else n // (4 * self.threads) + 1
+
+
+def _boxes(rows: Floats) -> tuple[Floats, Floats]:
+    shape = (rows.shape[1], -(-len(rows) // lloyd.BOX))
+    low, high = np.empty(shape), np.empty(shape)
+    lloyd.boxes_of(rows, low, high)
+    return low, high
+
+
+def minkowski_squares(gaps: Floats, p: float) -> Floats:
+    """Squared Minkowski distances (n,) of coordinate differences (n, d)."""
+    gaps = np.abs(gaps)
+    if p == np.inf:
+        return np.asarray(gaps.max(axis=1) ** 2)
+    return np.asarray((gaps**p).sum(axis=1) ** (2.0 / p))

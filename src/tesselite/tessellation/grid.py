@@ -1,0 +1,82 @@
+"""GridTessellation: MAP-Elites' original niches, equal cells of a box (Mouret & Clune 2015; Alg. 2 of the paper)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.feature_space import FeatureSpace
+
+MAX_NICHES = 2**63 - 1  # niche numbers are int64
+
+
+class GridTessellation:
+    """A feature space cut into n_1 x ... x n_d equal cells of its unit scaling, numbered with the last axis fastest.
+
+    `shape` gives the cells per axis, or one number for all. A feature on a border between cells belongs to the upper
+    one, the upper bound itself to the last cell, and what lies outside the bounds to the nearest cell.
+    """
+
+    def __init__(self, space: FeatureSpace, shape: int | Sequence[int]) -> None:
+        cells = [shape] * space.n if isinstance(shape, int | np.integer) else list(shape)
+        if len(cells) != space.n:
+            raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(cells)}")
+        if not all(isinstance(n, int | np.integer) and n >= 1 for n in cells):
+            raise ValueError(f"shape: expected whole numbers of at least 1, got {shape!r}")
+        self.space = space
+        self.shape: tuple[int, ...] = tuple(int(n) for n in cells)
+        self.n_niches: int = math.prod(self.shape)
+        if self.n_niches > MAX_NICHES:
+            raise ValueError(
+                f"shape: this grid has {_power(self.shape)} niches; at most 2^63 can be numbered. "
+                "Use a CVT (n_niches=...), whose size does not grow with the number of features"
+            )
+        strides = [math.prod(self.shape[i + 1 :]) for i in range(space.n)]
+        self.strides: npt.NDArray[np.int64] = np.array(strides, dtype=np.int64)
+        self._cells: npt.NDArray[np.float64] = np.array(self.shape, dtype=np.float64)
+
+    def niche_of(self, features: Any) -> Any:
+        """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
+        rows = np.array(features, dtype=np.float64, ndmin=2)
+        if rows.ndim != 2 or rows.shape[1] != self.space.n or not np.isfinite(rows).all():
+            raise ValueError(f"features: expected finite values of shape (n, {self.space.n}), got {features!r:.80}")
+        niches = self.niches_of_unit(self.space.to_unit(rows))
+        return int(niches[0]) if np.ndim(features) == 1 else niches
+
+    def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
+        cell = np.floor(unit * self._cells).clip(0.0, self._cells - 1.0).astype(np.int64)
+        niches: npt.NDArray[np.int64] = cell @ self.strides
+        return niches
+
+    def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:
+        """The cell numbers (n, d) along each axis of niches (n,)."""
+        return np.asarray(niches, dtype=np.int64)[:, None] // self.strides % np.array(self.shape)
+
+    def fingerprint(self) -> str:
+        """A digest of the space and the shape: equal for equal tessellations."""
+        text = repr((self.space.names, self.space.low.tolist(), self.space.high.tolist(), self.shape))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GridTessellation) and self.shape == other.shape and self.space == other.space
+
+    def __hash__(self) -> int:
+        return hash((self.space, self.shape))
+
+    def __repr__(self) -> str:
+        return f"GridTessellation({_power(self.shape)} = {self.n_niches:,} niches over {self.space!r})"
+
+
+def _power(shape: tuple[int, ...]) -> str:
+    """A grid's size in words: 2^50, or 3 x 4 x 5."""
+    if len(shape) > 2 and len(set(shape)) == 1:
+        return f"{shape[0]}^{len(shape)}"
+    if len(shape) > 6:
+        return f"{math.prod(shape)}"
+    return " x ".join(str(n) for n in shape)

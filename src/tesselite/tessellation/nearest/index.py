@@ -1,0 +1,87 @@
+"""Index: exact nearest-centroid look-up of whole batches, and which index suits which centroids.
+
+The compiled searches live in `rows`, `tree` and `table`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.threads import checked_threads, in_chunks
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+KINDS = ("brute", "tree", "table")
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Exact nearest-centroid look-up in unit-scaled space; the lowest id on ties, whatever the kind.
+
+    `kind` says how it searches; `code`, `floats` and `ints` are what the compiled `find_rows` needs, with
+    `centroids` (k, d) and `p`.
+    """
+
+    kind: str
+    code: int
+    centroids: Floats
+    p: float
+    floats: Floats
+    ints: Ints
+
+    def query(self, unit_points: Floats, threads: int | None = None) -> Ints:
+        """Ids of the nearest centroids of (n, d) unit-scaled points, shape (n,)."""
+        from tesselite.tessellation.nearest.rows import find_rows
+
+        points = np.ascontiguousarray(unit_points, dtype=np.float64)
+        out = np.empty(len(points), np.int64)
+        # Small batches are not worth a thread.
+        work = len(points) * (
+            40 if self.kind == "table" else 500 if self.kind == "tree" else self.centroids.size
+        )
+        threads = checked_threads(threads) if work > 2_000_000 else 1
+
+        def find(start: int, stop: int) -> None:
+            find_rows(points, out, start, stop, self.code, self.centroids, self.floats, self.ints, self.p)
+
+        in_chunks(
+            find, len(points), len(points) // (8 * threads) + 1 if threads > 1 else len(points) + 1, threads
+        )
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the tables, in bytes."""
+        return self.floats.nbytes + self.ints.nbytes
+
+
+def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None) -> Index:
+    """An exact index over (k, d) unit-scaled centroids; `kind` ("brute", "tree", "table") overrides the choice."""
+    from tesselite.tessellation.nearest import rows
+    from tesselite.tessellation.nearest.table import candidate_table
+    from tesselite.tessellation.nearest.tree import tree_tables
+
+    centroids = np.ascontiguousarray(unit_centroids, dtype=np.float64)
+    k, d = centroids.shape
+    if kind is None:
+        kind = "table" if d == 2 and p == 2.0 else "tree" if d <= 12 else "brute"
+    if kind not in KINDS:
+        raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+    floats, ints = tree_tables(centroids, with_nodes=kind != "brute")
+    code = rows.TREE if kind != "brute" else rows.BRUTE
+    if kind == "table":
+        if d != 2 or p != 2.0:
+            raise ValueError(f"kind: a table needs two features and p = 2, got {d} and p = {p}")
+        inside = bool(((centroids >= 0.0) & (centroids <= 1.0)).all())
+        table = candidate_table(centroids) if inside else None
+        if table is None:
+            kind = "tree"
+        else:
+            ints[4] = len(ints)
+            ints = np.concatenate([ints, table])
+            code = rows.TABLE
+    return Index(kind, code, centroids, float(p), floats, ints)

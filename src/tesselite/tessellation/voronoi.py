@@ -1,0 +1,166 @@
+"""VoronoiTessellation: niches around centroids, and which niche a feature vector belongs to.
+
+How centroids are placed lives in `cvt`, how the nearest one is found in `nearest`.
+
+Vassiliades, Chatzilygeroudis, Mouret (2018), "Using Centroidal Voronoi Tessellations to Scale Up the
+Multi-dimensional Archive of Phenotypic Elites Algorithm", section II.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.feature_space import FeatureSpace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tesselite.tessellation.cvt import ConstructionRecord
+    from tesselite.tessellation.nearest import Index
+    from tesselite.tessellation.quality import Quality
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def checked_p(p: float) -> float:
+    """`p` as a float above 0, infinity included; otherwise ValueError."""
+    try:
+        value = float(p)
+    except (TypeError, ValueError):
+        raise ValueError(f"p: expected a number above 0 (or infinity), got {p!r}") from None
+    if not value > 0.0:
+        raise ValueError(f"p: expected a number above 0 (or infinity), got {p!r}")
+    return value
+
+
+class VoronoiTessellation:
+    """Niches of a feature space: each holds the points nearer to its centroid than to any other.
+
+    `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of
+    order `p` (0 < p, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`. `record`
+    says how the centroids were constructed, if they were.
+
+    Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
+    """
+
+    def __init__(
+        self,
+        space: FeatureSpace,
+        centroids: npt.ArrayLike,
+        p: float = 2.0,
+        record: ConstructionRecord | None = None,
+    ) -> None:
+        if not isinstance(space, FeatureSpace):
+            raise ValueError(f"space: expected a FeatureSpace, got {type(space).__name__}")
+        self.space = space
+        self.p = checked_p(p)
+        self.centroids = _checked_centroids(space, centroids)
+        self.unit_centroids: Floats = np.ascontiguousarray(space.to_unit(self.centroids))
+        self.centroids.flags.writeable = (
+            False  # unit_centroids go to compiled code, which would be compiled again
+        )
+        self.record = record
+
+    @property
+    def n_niches(self) -> int:
+        """Number of niches."""
+        return len(self.centroids)
+
+    @functools.cached_property
+    def index(self) -> Index:
+        """The exact nearest-centroid index, built when it is first needed."""
+        from tesselite.tessellation.nearest import build_index
+
+        return build_index(self.unit_centroids, self.p)
+
+    def niche_of(self, features: npt.ArrayLike, threads: int | None = None) -> Any:
+        """The niche of one feature vector (d,), as an int, or of each of (n, d) rows, as an int64 array (n,).
+
+        The nearest centroid, the lowest niche on ties; rows outside the bounds go to the nearest niche as well.
+        Raises ValueError for a wrong shape and for NaN or infinity.
+        """
+        rows = np.asarray(features, dtype=np.float64)
+        if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
+            raise ValueError(
+                f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}"
+            )
+        unit = self.space.to_unit(rows.reshape(-1, self.space.n))
+        if not np.isfinite(unit).all():
+            row = int(np.argmin(np.isfinite(unit).all(axis=1)))
+            raise ValueError(
+                f"features: expected finite values, got {rows.reshape(unit.shape)[row]} in row {row}"
+            )
+        niches = self.niches_of_unit(unit, threads)
+        return int(niches[0]) if rows.ndim == 1 else niches
+
+    def niches_of_unit(self, unit: Floats, threads: int | None = None) -> Ints:
+        """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
+        return self.index.query(unit, threads)
+
+    def fingerprint(self) -> str:
+        """A hexadecimal SHA-256 of the names, bounds, scales, p and centroids: equal for equal tessellations."""
+        digest = hashlib.sha256()
+        scales = {name: scale.name for name, scale in sorted(self.space.scales.items())}
+        digest.update(json.dumps(["voronoi", self.space.names, scales, self.p]).encode())
+        for values in (self.space.low, self.space.high, self.centroids):
+            digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    def quality(self, n_samples: int = 100_000, seed: int = 0, threads: int | None = None) -> Quality:
+        """How well the niches tile the space, judged by fresh samples; see `tesselite.tessellation.quality`."""
+        from tesselite.tessellation.quality import measure_quality
+
+        return measure_quality(self, n_samples, seed, threads)
+
+    def save(self, path: str | Path) -> None:
+        """Write a file: `.parquet` with full provenance, `.npy`, or the authors' text format `.dat` / `.txt`."""
+        from tesselite.tessellation.files import save_tessellation
+
+        save_tessellation(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, VoronoiTessellation)
+            and self.space == other.space
+            and self.p == other.p
+            and np.array_equal(self.centroids, other.centroids)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.space, self.p, self.centroids.tobytes()))
+
+    def __repr__(self) -> str:
+        norm = "" if self.p == 2.0 else f", p={self.p:g}"
+        return f"VoronoiTessellation({self.n_niches} niches{norm}, {self.space!r})"
+
+
+def _checked_centroids(space: FeatureSpace, centroids: npt.ArrayLike) -> Floats:
+    try:
+        rows = np.array(centroids, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"centroids: expected numbers of shape (n_niches, {space.n})") from None
+    if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:
+        raise ValueError(
+            f"centroids: expected shape (n_niches, {space.n}) with at least one row, got {rows.shape}"
+        )
+    bad = ~np.isfinite(rows)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(
+            f"centroids: expected finite values, got {rows[i, j]} for {space.names[j]!r} in row {i}"
+        )
+    bad = (rows < space.low) | (rows > space.high)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(
+            f"centroids: expected {space.names[j]!r} in [{space.low[j]:g}, {space.high[j]:g}], "
+            f"got {rows[i, j]:g} in row {i}"
+        )
+    return rows

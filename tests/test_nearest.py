@@ -1,0 +1,114 @@
+"""Every index agrees with brute force to the last tie: the definition, written here once more in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tesselite.tessellation.nearest import build_index
+
+NORMS = [2.0, 1.0, 0.5, np.inf, 3.0]
+
+
+def nearest(points, centroids, p):
+    """The definition: sums over the axes in order, in float64; the lowest index on ties."""
+    found = []
+    for x in points:
+        sums = np.zeros(len(centroids))
+        for j in range(centroids.shape[1]):
+            u = np.abs(x[j] - centroids[:, j])
+            if p == 2.0:
+                sums = sums + u * u
+            elif p == np.inf:
+                sums = np.maximum(sums, u)
+            elif p == 0.5:
+                sums = sums + np.sqrt(u)
+            else:
+                sums = sums + u**p
+        found.append(int(np.argmin(sums)))
+    return np.array(found)
+
+
+def kinds(d, p):
+    return ["brute", "tree", "table"] if d == 2 and p == 2.0 else ["brute", "tree"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.sampled_from([1, 2, 3, 5, 6]),
+    k=st.sampled_from([1, 2, 31, 32, 33, 257, 600]),
+    p=st.sampled_from(NORMS),
+    levels=st.sampled_from([2, 5, 16, 2**40]),
+)
+def test_agrees_with_brute_force_ties_and_duplicates_included(seed, d, k, p, levels):
+    rng = np.random.default_rng(seed)
+    # Few levels put many centroids on one place and many points exactly between two.
+    centroids = rng.integers(0, levels + 1, (k, d)) / levels
+    points = np.concatenate(
+        [
+            rng.integers(0, 2 * levels + 1, (40, d)) / (2 * levels),
+            rng.random((40, d)),
+            centroids[:10],
+            rng.normal(size=(10, d)) * 10.0 ** rng.integers(-3, 30, (10, 1)),
+        ]
+    )
+    expected = nearest(points, centroids, p)
+    for kind in kinds(d, p):
+        found = build_index(centroids, p, kind).query(points)
+        if p == 3.0:  # pow differs between libraries in the last bit: compare the distances instead
+            gap = (np.abs(points - centroids[found]) ** p).sum(axis=1)
+            least = (np.abs(points - centroids[expected]) ** p).sum(axis=1)
+            np.testing.assert_allclose(gap, least, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(found, expected, err_msg=kind)
+
+
+@pytest.mark.parametrize("kind", ["brute", "tree", "table"])
+def test_hand_solved(kind):
+    index = build_index(np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9], [0.5, 0.9]]), 2.0, kind)
+    points = np.array([[0.0, 0.0], [1.0, 0.2], [0.5, 1.0], [0.5, 0.1], [50.0, 0.0], [-1e200, 5.0]])
+    np.testing.assert_array_equal(index.query(points), [0, 1, 2, 0, 1, 0])
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+def test_large_sets(d):
+    rng = np.random.default_rng(d)
+    centroids = rng.random((20_000, d))
+    points = np.concatenate([rng.random((300, d)), rng.random((60, d)) * 3 - 1, centroids[:50]])
+    np.testing.assert_array_equal(build_index(centroids).query(points), nearest(points, centroids, 2.0))
+
+
+def test_crowded_centroids_in_two_dimensions():
+    rng = np.random.default_rng(0)
+    centroids = np.concatenate([0.5 + 1e-6 * rng.random((3000, 2)), rng.random((10, 2))])
+    points = np.concatenate([rng.random((100, 2)), 0.5 + 1e-6 * rng.random((100, 2))])
+    np.testing.assert_array_equal(build_index(centroids).query(points), nearest(points, centroids, 2.0))
+
+
+@pytest.mark.parametrize("d", [2, 6, 20])
+def test_threads_do_not_change_the_result(d):
+    rng = np.random.default_rng(1)
+    index = build_index(rng.random((2000, d)))
+    points = rng.random((60_000 if d < 20 else 3000, d))
+    one = index.query(points, threads=1)
+    np.testing.assert_array_equal(one, index.query(points, threads=2))
+    np.testing.assert_array_equal(one[:100], index.query(points[:100]))
+
+
+def test_inputs_are_not_changed():
+    rng = np.random.default_rng(2)
+    centroids, points = rng.random((500, 3)), rng.random((100, 3))
+    before = centroids.copy(), points.copy()
+    build_index(centroids).query(points)
+    np.testing.assert_array_equal(centroids, before[0])
+    np.testing.assert_array_equal(points, before[1])
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="kind"):
+        build_index(np.zeros((3, 2)), 2.0, "magic")
+    with pytest.raises(ValueError, match="table"):
+        build_index(np.zeros((3, 3)), 2.0, "table")
