@@ -89,9 +89,7 @@ def laser(walls, x: float, y: float, angle: float, longest: float) -> float:
             row = py + (k if dy > 0 else -k)
             near, far = (row - y) / dy, (row + 1 - y) / dy
             columns = sorted((x + near * dx, x + far * dx))
-            pixels = [
-                (column, row) for column in range(math.floor(columns[0]) - 1, math.floor(columns[1]) + 2)
-            ]
+            pixels = [(column, row) for column in range(math.floor(columns[0]) - 1, math.floor(columns[1]) + 2)]
         for i, j in pixels:
             if 0 <= i < walls.shape[1] and 0 <= j < walls.shape[0] and walls[j, i]:
                 entry = _enters(x, y, dx, dy, i, j)

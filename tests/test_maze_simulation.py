@@ -34,9 +34,7 @@ def mutated(problem, n, seed, rounds=6):
 
 def test_tanh_is_exact_to_a_unit_in_the_last_place():
     rng = np.random.default_rng(1)
-    x = np.concatenate(
-        [rng.uniform(-25, 25, 20_000), rng.uniform(-0.1, 0.1, 20_000), [0.0, 1e-300, 1e3, -1e3]]
-    )
+    x = np.concatenate([rng.uniform(-25, 25, 20_000), rng.uniform(-0.1, 0.1, 20_000), [0.0, 1e-300, 1e3, -1e3]])
     true = np.tanh(x.astype(np.longdouble))
     mine = np.array([tanh(v) for v in x])
     assert np.abs(mine - true).max() < 1.2e-16
@@ -101,9 +99,13 @@ def test_slices_by_hand(around, turned):
 
 
 def test_exactly_one_slice_sees_the_goal_on_the_slices_edges():
-    assert [
-        slice_of(*map(float, to), 1.0, 0.0, False) for to in ((1, 0), (0, 1), (-1, 0), (0, -1), (0, 0))
-    ] == [0, 1, 2, 3, 0]
+    assert [slice_of(*map(float, to), 1.0, 0.0, False) for to in ((1, 0), (0, 1), (-1, 0), (0, -1), (0, 0))] == [
+        0,
+        1,
+        2,
+        3,
+        0,
+    ]
 
 
 # --- steps ---
@@ -169,9 +171,9 @@ def test_whole_rollouts_agree_with_the_twin_where_rounding_stays_small():
             twin.move(2 * wheels[0], 2 * wheels[1])
             nearest = min(nearest, math.dist(twin.pose[:2], twin.goal))
         result = problem.evaluate(row)
-        agree += result.features[0] == pytest.approx(twin.pose[:2], abs=1e-6) and result.fitness[
-            0
-        ] == pytest.approx(nearest, abs=1e-6)
+        agree += result.features[0] == pytest.approx(twin.pose[:2], abs=1e-6) and result.fitness[0] == pytest.approx(
+            nearest, abs=1e-6
+        )
     assert agree >= 38
 
 
@@ -266,9 +268,7 @@ def test_skips_change_no_bit_over_full_lifetimes(scenario):
 
 def _compare_skips(robot, n, steps, scenario=None):
     problem = maze("50d", robot=robot, steps=steps)
-    rows = np.concatenate(
-        [problem.solutions.random(n, np.random.default_rng(7)), mutated(problem, n, seed=8)]
-    )
+    rows = np.concatenate([problem.solutions.random(n, np.random.default_rng(7)), mutated(problem, n, seed=8)])
     quick = problem.evaluate(rows, scenario)
     fitness, features = np.empty(len(rows)), np.empty_like(quick.features)
     problem._driver(scenario, rows, fitness, features, np.empty((0, 0, 0)), NO_SKIPS)(0, len(rows))

@@ -74,9 +74,7 @@ def closures(environment: str | None) -> tuple[tuple[bool, ...], tuple[bool, ...
     return _CLOSED[outer], _CLOSED[inner]
 
 
-def rasterise(
-    outer: tuple[bool, ...], inner: tuple[bool, ...], opening: float = OPENING
-) -> npt.NDArray[np.bool_]:
+def rasterise(outer: tuple[bool, ...], inner: tuple[bool, ...], opening: float = OPENING) -> npt.NDArray[np.bool_]:
     """The maze as a bitmap, shape (1000, 1000), True where there is wall; row 0 is the top.
 
     `outer` and `inner` say what is closed, in the order of `closures`. A pixel is wall if its centre is; this makes

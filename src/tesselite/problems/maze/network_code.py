@@ -125,9 +125,7 @@ def any_level(stream: Stream) -> int:
 
 
 @kernel()
-def append_connection(
-    row: Row, source: int, target: int, weight: int, max_hidden: int, max_connections: int
-) -> None:
+def append_connection(row: Row, source: int, target: int, weight: int, max_hidden: int, max_connections: int) -> None:
     """Add a connection at the end of the row's list."""
     sources, targets, weights = places(max_hidden, max_connections)
     at = row[1]
@@ -251,9 +249,7 @@ def draw_rows(rows: Rows, room: npt.NDArray[np.int64], initial: npt.NDArray[np.i
 
 
 @kernel()
-def mutate_rows(
-    rows: Rows, room: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], seeds: Stream
-) -> None:
+def mutate_rows(rows: Rows, room: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], seeds: Stream) -> None:
     """Mutate each row in place; `rates` are (weight, rewire, bias, add, delete, split, delete neuron), in this order."""
     max_hidden, max_connections = room[0], room[1]
     _, _, weights = places(max_hidden, max_connections)

@@ -172,9 +172,7 @@ class Networks:
         rows[fits] = given[fits]
         self._refuse(rows != given, "whole numbers that fit 16 bits")
         n_hidden, n_connections = rows[:, 0:1].astype(np.int64), rows[:, 1:2].astype(np.int64)
-        self._refuse(
-            ~((n_hidden >= 0) & (n_hidden <= self.max_hidden)), f"0 to {self.max_hidden} hidden neurons"
-        )
+        self._refuse(~((n_hidden >= 0) & (n_hidden <= self.max_hidden)), f"0 to {self.max_hidden} hidden neurons")
         self._refuse(
             ~((n_connections >= 0) & (n_connections <= self.max_connections)),
             f"0 to {self.max_connections} connections",
@@ -183,9 +181,7 @@ class Networks:
         present = np.arange(self.max_connections) < n_connections
         for part in (sources, targets, weights):
             self._refuse(~present & (part != 0), "zeros after the last connection")
-        self._refuse(
-            (np.arange(biases.shape[1]) >= N_OUTPUTS + n_hidden) & (biases != 0), "zeros after the last bias"
-        )
+        self._refuse((np.arange(biases.shape[1]) >= N_OUTPUTS + n_hidden) & (biases != 0), "zeros after the last bias")
         for part in (biases, weights):
             self._refuse(np.abs(part) > 4, "weights and biases of -4 to 4 half units")
         n_neurons = FIRST_HIDDEN + n_hidden
@@ -198,9 +194,7 @@ class Networks:
             present & ((targets < N_INPUTS) | (targets >= n_neurons)),
             "connections to outputs or hidden neurons",
         )
-        pairs = np.where(
-            present, sources.astype(np.int64) * 2048 + targets, -1 - np.arange(self.max_connections)
-        )
+        pairs = np.where(present, sources.astype(np.int64) * 2048 + targets, -1 - np.arange(self.max_connections))
         pairs.sort(axis=1)
         self._refuse(pairs[:, 1:] == pairs[:, :-1], "no connection twice")
         return rows
@@ -219,9 +213,7 @@ class Networks:
         return Description(
             neurons=(*INPUTS, *OUTPUTS, *(f"hidden {i}" for i in range(n_hidden))),
             biases={N_INPUTS + i: biases[i] / 2 for i in range(N_OUTPUTS + n_hidden)},
-            connections=tuple(
-                Connection(sources[c], targets[c], weights[c] / 2) for c in range(n_connections)
-            ),
+            connections=tuple(Connection(sources[c], targets[c], weights[c] / 2) for c in range(n_connections)),
             live_neurons=frozenset(np.flatnonzero(live).tolist()),
         )
 

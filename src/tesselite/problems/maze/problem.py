@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.feature_space import FeatureSpace
-from tesselite.problem import Evaluation, Problem
+from tesselite.evaluation import Evaluation, Problem
 from tesselite.problems.maze import layout
 from tesselite.problems.maze.networks import Networks
 from tesselite.problems.maze.robot import Robot
@@ -180,9 +180,7 @@ def maze(
     if n_points is None:
         raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
     if steps < n_points:
-        raise ValueError(
-            f"steps: expected at least {n_points}, one for each point of {descriptor}, got {steps}"
-        )
+        raise ValueError(f"steps: expected at least {n_points}, one for each point of {descriptor}, got {steps}")
     if world is None:
         if scenarios is not None:
             raise ValueError("scenarios: expected together with a world of your own")

@@ -244,9 +244,7 @@ def drive(
                 turn = (right - left) / axle
                 a = 0.5 * turn
                 aa = a * a  # sin(a) / a by its series: |a| is at most 0.2
-                sinc = 1.0 + aa * (
-                    _SINC[0] + aa * (_SINC[1] + aa * (_SINC[2] + aa * (_SINC[3] + aa * _SINC[4])))
-                )
+                sinc = 1.0 + aa * (_SINC[0] + aa * (_SINC[1] + aa * (_SINC[2] + aa * (_SINC[3] + aa * _SINC[4]))))
                 travel = 0.5 * (left + right) * sinc
             sine, cosine = sine_cosine(heading + 0.5 * turn)
             new_x = x + travel * cosine

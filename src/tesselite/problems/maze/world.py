@@ -30,9 +30,7 @@ class World:
     robot, walls enclose the start, and the robot can reach the goal.
     """
 
-    def __init__(
-        self, walls: Any, start: Sequence[float], goal: Sequence[float], radius: float = 10.0
-    ) -> None:
+    def __init__(self, walls: Any, start: Sequence[float], goal: Sequence[float], radius: float = 10.0) -> None:
         self.walls = _checked_walls(walls)
         self.start = _checked_point("start", start, self.walls.shape, (2, 3))
         if len(self.start) == 2:
@@ -123,9 +121,7 @@ class World:
 
 
 @functools.lru_cache(maxsize=32)
-def paper_world(
-    environment: str | None = None, opening: float = layout.OPENING, radius: float = 10.0
-) -> World:
+def paper_world(environment: str | None = None, opening: float = layout.OPENING, radius: float = 10.0) -> World:
     """The paper's maze: open (None), or one of the environments "1" to "16"; `opening` is the width of the openings.
 
     Raises ValueError for an unknown environment, or for openings the robot cannot pass.
@@ -174,9 +170,7 @@ def _checked_point(
         expected = "(x, y)" if lengths == (2,) else "(x, y) or (x, y, heading)"
         raise ValueError(f"{name}: expected {expected} in units, got {point!r}")
     if not (0 <= values[0] < shape[1] and 0 <= values[1] < shape[0]):
-        raise ValueError(
-            f"{name}: expected a point inside the {shape[1]} x {shape[0]} picture, got {values[:2]}"
-        )
+        raise ValueError(f"{name}: expected a point inside the {shape[1]} x {shape[0]} picture, got {values[:2]}")
     if len(values) == 3:  # the simulator wraps headings into [-pi, pi)
         values = (*values[:2], float((values[2] + np.pi) % (2 * np.pi) - np.pi))
     return values
