@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from maze_oracle import OracleNetwork, OracleRobot, laser
 
 from tesselite.problems.maze import Networks, Robot, World, maze, paper_world
 from tesselite.problems.maze.arithmetic import sine_cosine, tanh
-from tesselite.problems.maze.simulation import NO_SKIPS, lasers, slice_of, walk_ray
+from tesselite.problems.maze.simulation import NO_SKIPS, lasers, slice_of
 
 FORWARD = {7: 2.0, 8: 2.0}
 
@@ -60,7 +61,7 @@ def test_lasers_agree_with_the_twin_and_with_the_plain_walk():
     rng = np.random.default_rng(3)
     free = np.argwhere(world.blocked == 0)
     everything = np.ones(7, dtype=np.uint8)
-    out = np.empty(3)
+    out, walked = np.empty(3), np.empty(3)
     headings = np.concatenate([rng.uniform(-np.pi, np.pi, 280), np.arange(-8, 8) * np.pi / 8, np.zeros(4)])
     seen = 0
     for heading in headings:
@@ -68,10 +69,11 @@ def test_lasers_agree_with_the_twin_and_with_the_plain_walk():
         if rng.random() < 0.1:
             x, y = float(int(x)), float(int(y))  # on a pixel's corner
         sine, cosine = sine_cosine(float(heading))
-        lasers(world.leap, x, y, cosine, sine, 100.0, everything, out)
+        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, False, everything, out)
+        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, True, everything, walked)
         for turn, found in zip((-math.pi / 4, 0.0, math.pi / 4), out, strict=True):
             assert found == pytest.approx(laser(world.walls, x, y, heading + turn, 100.0), abs=1e-9)
-        assert out[1] == walk_ray(world.leap, x, y, cosine, sine, 100.0)  # bit for bit
+        assert np.array_equal(out, walked)  # bit for bit
         seen += (out < 100).sum()
     assert seen > 200
 
@@ -81,9 +83,9 @@ def test_lasers_by_hand():
     walls[50:150, 50:250] = False
     world = World(walls, (150, 100), (180, 100))
     out = np.empty(3)
-    lasers(world.leap, 150.0, 100.0, 0.0, -1.0, 100.0, np.ones(7, dtype=np.uint8), out)  # facing up
+    lasers(world.leap.ravel(), 300, 150.0, 100.0, 0.0, -1.0, 100.0, False, np.ones(7, dtype=np.uint8), out)  # facing up
     assert out == pytest.approx([50 * math.sqrt(2), 50, 50 * math.sqrt(2)])
-    lasers(world.leap, 150.0, 100.0, 1.0, 0.0, 120.0, np.ones(7, dtype=np.uint8), out)  # to the right
+    lasers(world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out)  # to the right
     assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
 
 
@@ -139,7 +141,7 @@ def test_every_step_agrees_with_the_twin(robot):
             robot.slices == "around_heading",
         )
         # One step at a time from the compiled state: over many steps, rounding alone parts two recurrent networks.
-        for before, after in zip(record[:-1], record[1:], strict=True):
+        for before, after in itertools.pairwise(record):
             twin.pose = tuple(before[:3])
             network.output = {n: before[5 + int(n[1:])] if n[0] == "h" else 0.0 for n in network.bias}
             wheels = network.step(twin.sense())

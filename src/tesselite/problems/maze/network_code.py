@@ -50,22 +50,23 @@ def wire(
     row: Row,
     max_hidden: int,
     max_connections: int,
-    begin: npt.NDArray[np.int64],
     source: npt.NDArray[np.int64],
+    target: npt.NDArray[np.int64],
     weight: npt.NDArray[np.float64],
     bias: npt.NDArray[np.float64],
     name: npt.NDArray[np.int64],
     used: npt.NDArray[np.uint8],
-) -> int:
-    """The live part of a network, for a rollout; returns its number of hidden neurons.
+) -> tuple[int, int]:
+    """The live part of a network, for a rollout; returns its numbers of hidden neurons and of connections.
 
-    Neurons are the live hidden ones, in order, then the two outputs. The connections into neuron i are begin[i] to
-    begin[i + 1], in the row's order; source is an index into (7 inputs, hidden). name[i] is the hidden neuron's index
-    in the row, and used[i] tells whether a live connection reads input i.
+    Neurons are the live hidden ones, in order, then the two outputs. Connection i adds weight[i] times the value of
+    source[i], an index into (7 inputs, hidden), to neuron target[i]. name[i] is the hidden neuron's index in the row,
+    and used[i] tells whether a live connection reads input i.
     """
     sources, targets, weights = places(max_hidden, max_connections)
     live = np.empty(FIRST_HIDDEN + max_hidden, np.uint8)
     place = np.empty(FIRST_HIDDEN + max_hidden, np.int64)  # of a neuron, among those computed
+    depth = np.zeros(max_hidden + N_OUTPUTS, np.int64)
     mark_live(row, max_hidden, max_connections, live)
     n = 0
     for hidden in range(row[0]):
@@ -78,22 +79,31 @@ def wire(
         place[N_INPUTS + output] = n + output
         bias[n + output] = 0.5 * row[BIASES + output]
     used[:] = 0
-    count = 0
-    for neuron in range(n + N_OUTPUTS):
-        begin[neuron] = count
+    # In turns: the first connection into each neuron, then the second ... Each neuron's own order, and so the rounding
+    # of its sum, is the row's; but neighbours in the list are independent, which a processor likes.
+    n_connections = 0
+    turn = 0
+    found = True
+    while found:
+        found = False
+        depth[:] = 0
         for c in range(row[1]):
-            target = row[targets + c]
-            if live[target] and place[target] == neuron:
-                origin = row[sources + c]
-                if origin < N_INPUTS:
-                    source[count] = origin
-                    used[origin] = 1
-                else:
-                    source[count] = N_INPUTS + place[origin]
-                weight[count] = 0.5 * row[weights + c]
-                count += 1
-    begin[n + N_OUTPUTS] = count
-    return n
+            if live[row[targets + c]]:
+                into = place[row[targets + c]]
+                if depth[into] == turn:
+                    origin = row[sources + c]
+                    if origin < N_INPUTS:
+                        source[n_connections] = origin
+                        used[origin] = 1
+                    else:
+                        source[n_connections] = N_INPUTS + place[origin]
+                    target[n_connections] = into
+                    weight[n_connections] = 0.5 * row[weights + c]
+                    n_connections += 1
+                    found = True
+                depth[into] += 1
+        turn += 1
+    return n, n_connections
 
 
 @kernel()

@@ -132,7 +132,7 @@ class Maze(Problem):
             flags |= STICK
         if self.robot.slices == "around_heading":
             flags |= AROUND
-        leap, blocked = world.leap, world.blocked
+        leap, blocked, width = world.leap.ravel(), world.blocked.ravel(), world.walls.shape[1]
         start, goal = np.array(world.start), np.array(world.goal)
         robot = np.array([self.robot.axle, self.robot.laser_range])
         room, steps, times = self.solutions.room, self.steps, self.times
@@ -143,6 +143,7 @@ class Maze(Problem):
                 first,
                 last,
                 room,
+                width,
                 leap,
                 blocked,
                 start,

@@ -23,103 +23,105 @@ STICK = 1  # restore the heading, too, after a hit
 AROUND = 2  # centre the slices on the heading
 NO_SKIPS = 4  # compute everything at every step; for tests
 
+_FIXED = 2.0**32
+_FIXED_HALF = 2.0**31
 _HALF_ROOT = 0.70710678118654752440  # cos 45 = sin 45 degrees
 _HAIR = 1e-12  # radians
 _SINC = (-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800.0)
 
 
 @kernel()
-def finish_ray(leap: Bytes, x: float, y: float, dx: float, dy: float, t: float, longest: float) -> float:
+def finish_ray(
+    leap: Bytes, width: int, x: float, y: float, dx: float, dy: float, t: float, longest: float, walk: bool
+) -> float:
     """Distance from (x, y) along (dx, dy) to the first wall pixel, at most `longest`; all below t is known to be free.
 
-    Leaps while there is room, and otherwise walks from pixel edge to pixel edge. An edge's distance is computed from
-    the ray's origin, so the answer's bits do not depend on where the walk began.
+    Leaps where there is room (unless told to walk), and otherwise goes from pixel edge to pixel edge. An edge's distance
+    is computed from the ray's origin, so the answer's bits do not depend on where the walk began.
     """
-    step_x = 1 if dx >= 0.0 else -1
-    step_y = 1 if dy >= 0.0 else -1
+    if t >= longest:
+        return longest
+    step_x = 1.0 if dx >= 0.0 else -1.0
+    step_y = 1.0 if dy >= 0.0 else -1.0
+    next_x = 1 if dx >= 0.0 else -1
+    next_y = width if dy >= 0.0 else -width
     per_x = 1.0 / dx if dx != 0.0 else np.inf
     per_y = 1.0 / dy if dy != 0.0 else np.inf
+    enough = np.uint8(255) if walk else np.uint8(4)
     while t < longest:
         i = int(x + t * dx)
         j = int(y + t * dy)
-        room = leap[j, i]
-        edge_x = i + 1 if step_x > 0 else i
-        edge_y = j + 1 if step_y > 0 else j
-        while room < 4:
+        at = j * width + i
+        room = leap[np.uint64(at)]
+        edge_x = i + 1.0 if dx >= 0.0 else float(i)
+        edge_y = j + 1.0 if dy >= 0.0 else float(j)
+        while room != 0 and room < enough:
             t_x = (edge_x - x) * per_x
             t_y = (edge_y - y) * per_y
-            if t_x < t_y:
-                t = t_x
-                i += step_x
-                edge_x += step_x
-            else:
-                t = t_y
-                j += step_y
-                edge_y += step_y
-            if t >= longest:
-                return longest
-            room = leap[j, i]
-            if room == 0:
-                return t
-        # Room again (a ray along a wall would otherwise walk all the way): leap from here at once, because on a pixel's
-        # edge the two lines at the loop's head may round to the pixel before.
+            across = t_x < t_y  # no branch: which edge comes next is a coin flip, and a wrong guess is dear
+            t = t_x if across else t_y
+            at += next_x if across else next_y
+            edge_x += step_x if across else 0.0
+            edge_y += 0.0 if across else step_y
+            room = leap[np.uint64(at)]
+        if room == 0:
+            return min(t, longest)
+        # Room again: leap from here at once, because on a pixel's edge the loop's head may round to the pixel before.
         t += 0.5 * (float(room) - 1.0)
     return longest
 
 
 @kernel()
-def walk_ray(leap: Bytes, x: float, y: float, dx: float, dy: float, longest: float) -> float:
-    """The same distance without any leap: the grid walk alone."""
-    step_x = 1 if dx >= 0.0 else -1
-    step_y = 1 if dy >= 0.0 else -1
-    per_x = 1.0 / dx if dx != 0.0 else np.inf
-    per_y = 1.0 / dy if dy != 0.0 else np.inf
-    i = int(x)
-    j = int(y)
-    edge_x = i + 1 if step_x > 0 else i
-    edge_y = j + 1 if step_y > 0 else j
-    while True:
-        t_x = (edge_x - x) * per_x
-        t_y = (edge_y - y) * per_y
-        if t_x < t_y:
-            t = t_x
-            i += step_x
-            edge_x += step_x
-        else:
-            t = t_y
-            j += step_y
-            edge_y += step_y
-        if t >= longest:
-            return longest
-        if leap[j, i] == 0:
-            return t
-
-
-@kernel()
 def lasers(
-    leap: Bytes, x: float, y: float, cosine: float, sine: float, longest: float, used: Bytes, out: Floats
+    leap: Bytes,
+    width: int,
+    x: float,
+    y: float,
+    cosine: float,
+    sine: float,
+    longest: float,
+    walk: bool,
+    used: Bytes,
+    out: Floats,
 ) -> None:
-    """Distances at -45, 0 and +45 degrees from the heading, into out[:3]; those not used are left alone."""
+    """Distances at -45, 0 and +45 degrees from the heading, into out[:3]; those not used are left alone.
+
+    `walk` goes from pixel to pixel without any leap, for tests.
+    """
     left_x, left_y = (cosine + sine) * _HALF_ROOT, (sine - cosine) * _HALF_ROOT
     right_x, right_y = (cosine - sine) * _HALF_ROOT, (sine + cosine) * _HALF_ROOT
-    # Three leaps for each ray, side by side and without a branch: the look-ups' latencies overlap.
-    t = 0.5 * (float(leap[int(y), int(x)]) - 1.0)
-    if t >= longest:
-        out[0] = longest
-        out[1] = longest
-        out[2] = longest
-        return
-    t_left = t_ahead = t_right = t
-    for _ in range(2):
-        t_left += 0.5 * (float(leap[int(y + t_left * left_y), int(x + t_left * left_x)]) - 1.0)
-        t_ahead += 0.5 * (float(leap[int(y + t_ahead * sine), int(x + t_ahead * cosine)]) - 1.0)
-        t_right += 0.5 * (float(leap[int(y + t_right * right_y), int(x + t_right * right_x)]) - 1.0)
+    t_left = t_ahead = t_right = 0
+    if not walk:
+        # Leaps for all rays, side by side so that their latencies overlap. Distances are whole half units and positions
+        # have 32 binary places: integers need half the time of floats here, and a leap's margin is far above their
+        # rounding. Where a ray stops does not matter for the result.
+        far = int(2.0 * longest) + 1
+        at_x, at_y = int(x * _FIXED), int(y * _FIXED)
+        left_i, left_j = int(left_x * _FIXED_HALF), int(left_y * _FIXED_HALF)
+        ahead_i, ahead_j = int(cosine * _FIXED_HALF), int(sine * _FIXED_HALF)
+        right_i, right_j = int(right_x * _FIXED_HALF), int(right_y * _FIXED_HALF)
+        t_left = t_ahead = t_right = np.int64(leap[np.uint64((at_y >> 32) * width + (at_x >> 32))]) - 1
+        more = t_left < far
+        while more:
+            i, j = at_x + t_left * left_i, at_y + t_left * left_j
+            room_left = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            i, j = at_x + t_ahead * ahead_i, at_y + t_ahead * ahead_j
+            room_ahead = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            i, j = at_x + t_right * right_i, at_y + t_right * right_j
+            room_right = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            room_left = room_left if (room_left >= 3) & (t_left < far) else 0
+            room_ahead = room_ahead if (room_ahead >= 3) & (t_ahead < far) else 0
+            room_right = room_right if (room_right >= 3) & (t_right < far) else 0
+            t_left += room_left
+            t_ahead += room_ahead
+            t_right += room_right
+            more = room_left + room_ahead + room_right > 0
     if used[0]:
-        out[0] = finish_ray(leap, x, y, left_x, left_y, t_left, longest)
+        out[0] = finish_ray(leap, width, x, y, left_x, left_y, 0.5 * t_left, longest, walk)
     if used[1]:
-        out[1] = finish_ray(leap, x, y, cosine, sine, t_ahead, longest)
+        out[1] = finish_ray(leap, width, x, y, cosine, sine, 0.5 * t_ahead, longest, walk)
     if used[2]:
-        out[2] = finish_ray(leap, x, y, right_x, right_y, t_right, longest)
+        out[2] = finish_ray(leap, width, x, y, right_x, right_y, 0.5 * t_right, longest, walk)
 
 
 @kernel()
@@ -149,6 +151,7 @@ def drive(
     first: int,
     last: int,
     room: Integers,
+    width: int,
     leap: Bytes,
     blocked: Bytes,
     start: Floats,
@@ -164,6 +167,7 @@ def drive(
     """Roll out the networks rows[first:last]; writes fitness[i] and features[i] = x, y at each of `times`.
 
     `room` is (most hidden neurons, most connections) of the rows' encoding; `robot` is (axle, laser range).
+    `leap` and `blocked` are the world's maps, flat, with rows of `width` pixels.
     `record` (n, n_steps + 1, 3 + 2 + hidden) receives x, y, heading, the wheels and the hidden neurons after each step,
     if it has rows.
     """
@@ -172,7 +176,7 @@ def drive(
     skip = flags & NO_SKIPS == 0
     recorded = record.shape[0] > 0
     # Neurons: hidden 0 .. n_hidden - 1, then the two outputs. Values: 7 inputs, then hidden.
-    begin = np.empty(max_hidden + 3, np.int64)
+    target = np.empty(max_connections, np.int64)
     source = np.empty(max_connections, np.int64)
     weight = np.empty(max_connections)
     bias = np.empty(max_hidden + 2)
@@ -182,7 +186,9 @@ def drive(
     fresh = np.empty(max_hidden + 2)
     distance = np.empty(3)
     for row in range(first, last):
-        n_hidden = wire(rows[row], max_hidden, max_connections, begin, source, weight, bias, name, used)
+        n_hidden, n_connections = wire(
+            rows[row], max_hidden, max_connections, source, target, weight, bias, name, used
+        )
         if not skip:
             used[:] = 1
         n_neurons = n_hidden + 2
@@ -207,16 +213,7 @@ def drive(
             if (moved or not skip) and (any_laser or any_slice):
                 sine, cosine = sine_cosine(heading)
                 if any_laser:
-                    if skip:
-                        lasers(leap, x, y, cosine, sine, longest, used, distance)
-                    else:
-                        distance[0] = walk_ray(
-                            leap, x, y, (cosine + sine) * _HALF_ROOT, (sine - cosine) * _HALF_ROOT, longest
-                        )
-                        distance[1] = walk_ray(leap, x, y, cosine, sine, longest)
-                        distance[2] = walk_ray(
-                            leap, x, y, (cosine - sine) * _HALF_ROOT, (sine + cosine) * _HALF_ROOT, longest
-                        )
+                    lasers(leap, width, x, y, cosine, sine, longest, not skip, used, distance)
                     for i in range(3):
                         if used[i]:
                             reading = distance[i] / longest
@@ -232,10 +229,11 @@ def drive(
                         news = True
             if news or not settled or not skip:
                 for neuron in range(n_neurons):
-                    total = 0.0
-                    for c in range(begin[neuron], begin[neuron + 1]):
-                        total += weight[c] * value[source[c]]
-                    fresh[neuron] = tanh(5.0 * total + bias[neuron])
+                    fresh[neuron] = 0.0
+                for c in range(n_connections):
+                    fresh[target[c]] += weight[c] * value[source[c]]
+                for neuron in range(n_neurons):
+                    fresh[neuron] = tanh(5.0 * fresh[neuron] + bias[neuron])
                 settled = True
                 for neuron in range(n_hidden):
                     settled &= fresh[neuron] == value[7 + neuron]
@@ -254,7 +252,7 @@ def drive(
                 new_heading -= 2.0 * np.pi
             elif new_heading < -np.pi:
                 new_heading += 2.0 * np.pi
-            if blocked[int(new_y), int(new_x)]:
+            if blocked[np.uint64(int(new_y) * width + int(new_x))]:
                 new_x, new_y = x, y
                 if flags & STICK:
                     new_heading = heading
