@@ -9,6 +9,7 @@ the clock is written, so equal searches give equal bytes.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 
 from tesselite import __version__
 from tesselite.archive import Archive, Elites, Tessellation
+from tesselite.arrow import from_column, to_column
 from tesselite.atomic import write_atomically
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
@@ -94,8 +96,18 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
     return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
 
 
-def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None, embed: bool = True) -> Path:
-    """Write the archive, atomically. `evaluations` makes the file a checkpoint of a search."""
+def _digest(about: dict[str, Any], table: Any) -> str:
+    """SHA-256 of all that a file says: Parquet itself does not notice a flipped bit."""
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values = from_column(column)
+        digest.update(f"{name} {len(values)} {values.dtype.str}".encode())
+        digest.update(values.data)
+    return digest.hexdigest()
+
+
+def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
+    """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -110,8 +122,8 @@ def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None
     features = np.asfortranarray(elites.features[by_niche])
     for j, name in enumerate(elites.feature_names):
         columns[_column(name)] = features[:, j]
-    flat = pa.array(np.ascontiguousarray(elites.solutions[by_niche]).reshape(-1))
-    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    flat = to_column(elites.solutions[by_niche].reshape(-1))
+    table = pa.table({name: to_column(values) for name, values in columns.items()})
     table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
     about = {
         "format": FORMAT,
@@ -120,11 +132,12 @@ def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None
         "floor": archive.floor,
         "width": archive.width,
         "dtype": archive.solutions.dtype.str,
-        "evaluations": evaluations,
+        "search": search,
         "invalid": dict(sorted(archive.invalid.items())),
         "out_of_bounds": archive.out_of_bounds,
         "tessellation": describe_tessellation(archive.tessellation, embed=embed),
     }
+    about["digest"] = _digest(about, table)
     table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
     write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
     return path
@@ -138,13 +151,15 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
-        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({str(error).splitlines()[0]})") from None
-    about = (table.schema.metadata or {}).get(_KEY)
-    if about is None:
+        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+            table = file.read()
+        about = (table.schema.metadata or {}).get(_KEY)
+        described = None if about is None else json.loads(about)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({said})") from None
+    if not isinstance(described, dict):
         raise ValueError(f"{path}: a Parquet file, but not an archive of tesselite")
-    described = json.loads(about)
     if described.get("format") != FORMAT:
         raise ValueError(
             f"{path}: written in format {described.get('format')} by tesselite {described.get('version')}; "
@@ -152,6 +167,12 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     if "niche" not in table.column_names:
         raise ValueError(f"{path}: a file of tesselite, but not an archive")
+    try:
+        intact = described.pop("digest", None) == _digest(described, table)
+    except ValueError:
+        intact = False
+    if not intact:
+        raise ValueError(f"{path}: damaged (its content is not what was written)")
     return table, described
 
 
@@ -160,8 +181,8 @@ def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archiv
     return load_checkpoint(path, tessellation)[0]
 
 
-def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, int | None]:
-    """An archive and the evaluations it took, None if the file does not say."""
+def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, dict[str, Any] | None]:
+    """An archive and the state of the search that filled it, None if the file does not hold any."""
     table, about = _read(path)
     archive = Archive(
         _tessellation(about["tessellation"], tessellation, path),
@@ -171,21 +192,21 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
         floor=about["floor"],
     )
     names = archive.tessellation.space.names
-    filled = np.argsort(table["order"].to_numpy())
-    solutions = table["solution"].combine_chunks().flatten().to_numpy().reshape(-1, archive.width)
+    filled = np.argsort(from_column(table["order"]))
+    solutions = from_column(table["solution"]).reshape(-1, archive.width)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
-        features[:, j] = table[_column(name)].to_numpy()
+        features[:, j] = from_column(table[_column(name)])
     archive.restore(
         Elites(
-            table["niche"].to_numpy()[filled],
-            table["fitness"].to_numpy()[filled],
+            from_column(table["niche"])[filled],
+            from_column(table["fitness"])[filled],
             features[filled],
             solutions[filled],
-            table["evaluation"].to_numpy()[filled],
+            from_column(table["evaluation"])[filled],
             names,
         )
     )
     archive.invalid = Counter(about["invalid"])
     archive.out_of_bounds = about["out_of_bounds"]
-    return archive, about["evaluations"]
+    return archive, about["search"]

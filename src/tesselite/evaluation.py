@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -93,6 +94,10 @@ class Problem(ABC):
     @abstractmethod
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Evaluate rows that are known to be of `self.solutions`; what the search calls."""
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
+        return []
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"

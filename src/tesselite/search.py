@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,13 @@ INITIAL = 1000
 BATCH_SIZE = 200
 
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
+
+
+def checked_count(name: str, value: float) -> int:
+    """The value as an int of at least 1, floats such as 1e6 included; otherwise ValueError."""
+    if not isinstance(value, int | float | np.integer) or value != value // 1 or not 1 <= value < 2**62:
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
+    return int(value)
 
 
 class MapElites:
@@ -43,8 +51,7 @@ class MapElites:
         floor: float | None = None,
         seed: int | None = None,
     ) -> None:
-        if initial < 1:
-            raise ValueError(f"initial: expected at least 1 random solution, got {initial}")
+        initial = checked_count("initial", initial)
         self.solution_space = solution_space
         self.variation = variation if variation is not None else operators.default_for(solution_space)
         if isinstance(self.variation, operators.Operator):
@@ -63,8 +70,7 @@ class MapElites:
         """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
         if self._asked is not None:
             raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
-        if n < 1:
-            raise ValueError(f"n: expected at least 1 solution, got {n}")
+        n = checked_count("n", n)
         first = self.evaluations
         if first < self.initial:
             n = min(n, self.initial - first)
@@ -103,7 +109,10 @@ class MapElites:
         parents = elites[rows] if pairs else elites[rows[0]]
         rng = generator(self.seed, Purpose.VARIATION, first)
         children = self.variation(parents, self.solution_space, rng)
-        return self.solution_space.validate(children)
+        children = self.solution_space.validate(children)
+        if len(children) != n:
+            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
+        return children
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
@@ -131,6 +140,52 @@ class MapElites:
         if self._asked is None:
             raise RuntimeError("tell: ask(n) for solutions first")
         return self._asked
+
+    def _state(self) -> dict[str, Any]:
+        """What a search is beside its archive; with the seed, it decides everything that is still to come."""
+        known = isinstance(self.variation, operators.Operator)
+        return {
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "initial": self.initial,
+            "variation": str(self.variation) if known else "own",
+        }
+
+    def save(self, path: str | Path, *, embed: bool = True) -> Path:
+        """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
+
+        Solutions that were asked but not yet told are not part of it: ask again for as many and the same ones come.
+        `embed=False` leaves the centroids out, where they are kept elsewhere.
+        """
+        from tesselite.archive_file import save_archive
+
+        return save_archive(self.archive, Path(path), search=self._state(), embed=embed)
+
+    def restore(self, path: str | Path) -> None:
+        """Bring this search, made with the same arguments as the saved one, to the saved state.
+
+        It then goes on as if it had never been interrupted, bit for bit. Raises ValueError if the file is damaged, or
+        is that of a search with another seed, tessellation, variation, direction or kind of solutions.
+        """
+        from tesselite.archive_file import load_checkpoint
+
+        archive, saved = load_checkpoint(Path(path), self.archive.tessellation)
+        if saved is None:
+            raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
+        ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
+        for name in ours:
+            if name != "evaluations" and ours[name] != theirs.get(name):
+                raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
+        self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+
+
+def _kind(archive: Archive) -> dict[str, Any]:
+    return {
+        "width": archive.width,
+        "dtype": archive.solutions.dtype.str,
+        "direction": archive.direction,
+        "floor": archive.floor,
+    }
 
 
 class NothingValid(RuntimeError):
@@ -206,14 +261,32 @@ def illuminate(
     seed: int | None = None,
     threads: int | None = None,
     progress: Callable[[MapElites], object] | None = None,
+    out: str | Path | None = None,
 ) -> Archive:
     """Fill an archive with the best solutions of every kind that this many evaluations find.
 
     Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
-    with the search after every batch. Raises NothingValid if the whole first batch fails.
+    with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
+    end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
     """
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    if out is not None:
+        from tesselite.run import start  # runs are made of searches, so they come later in the import order
+
+        return start(
+            problem,
+            Path(out),
+            evaluations=evaluations,
+            n_niches=n_niches,
+            grid=grid,
+            tessellation=tessellation,
+            variation=variation,
+            initial=initial,
+            batch_size=batch_size,
+            seed=seed,
+            threads=threads,
+            observer=(lambda search, _: progress(search)) if progress else None,
+        ).search.archive
+    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     seed = checked_seed(seed)
     search = MapElites(
         problem.solutions,

@@ -6,9 +6,13 @@ Each problem's module is imported when it is asked for.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tesselite.evaluation import Problem
 
@@ -69,6 +73,24 @@ def by_name(spec: str) -> Problem:
     return _imported(spec, name, variant)
 
 
+def _failed(doing: str, error: Exception) -> ValueError:
+    """What went wrong in the user's module, and where, in one line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    if isinstance(error, SyntaxError):  # tells the place itself
+        where = ""
+    return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
+
+
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Whether the function can be called without arguments; an objective that nobody decorated cannot."""
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     here = str(Path.cwd())
     if here not in sys.path:
@@ -78,8 +100,10 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
-        raise
-    found = module
+        raise _failed(f"importing {module_name}", error) from error
+    except Exception as error:
+        raise _failed(f"importing {module_name}", error) from error
+    found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
             problems = [name for name, value in vars(module).items() if isinstance(value, Problem)]
@@ -87,8 +111,11 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
                 f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
             )
         found = getattr(found, part)
-    if not isinstance(found, Problem) and callable(found):
-        made = found()
+    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
+        try:
+            made = found()
+        except Exception as error:
+            raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):
             return made
     if not isinstance(found, Problem):

@@ -16,6 +16,7 @@ from tesselite.threads import in_chunks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 
 
 class FixedLloyd:
@@ -47,11 +48,15 @@ class FixedLloyd:
         if n_changed:
             lloyd.sort_by_niche(self.labels, self.starts, self.members)
             n_empty = lloyd.update_means(
-                self.points, self.members, self.starts, self.centroids, self.changed, self.moved
+                self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
             )
             if n_empty:
                 self._reseed()
         return error, n_changed
+
+    def count_empty(self) -> int:
+        """How many niches have no sample."""
+        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
 
     def _reseed(self) -> None:
         """Put the centroid of each empty niche on one of the samples that are farthest from their centroids."""
@@ -115,10 +120,9 @@ class FixedLloyd:
         return sum(found)
 
     def _assign_by_lists(self) -> int:
-        low, high = _boxes(self.centroids)
+        packed = _packed(self.centroids)
         mover_ids = np.flatnonzero(self.moved)
-        movers = self.centroids[mover_ids]
-        mover_low, mover_high = _boxes(movers)
+        packed_movers = _packed(self.centroids[mover_ids])
         found: list[int] = []
 
         def assign(first: int, last: int) -> None:
@@ -132,12 +136,9 @@ class FixedLloyd:
                     self.labels,
                     self.squares,
                     self.centroids,
-                    low,
-                    high,
-                    movers,
+                    *packed,
                     mover_ids,
-                    mover_low,
-                    mover_high,
+                    *packed_movers,
                     self.changed,
                 )
             )
@@ -149,15 +150,20 @@ class FixedLloyd:
         return n if self.threads == 1 else n // (4 * self.threads) + 1
 
 
-def _boxes(rows: Floats) -> tuple[Floats, Floats]:
-    shape = (rows.shape[1], -(-len(rows) // lloyd.BOX))
-    low, high = np.empty(shape), np.empty(shape)
-    lloyd.boxes_of(rows, low, high)
-    return low, high
+def _packed(rows: Floats) -> tuple[Singles, ...]:
+    n, d = -(-len(rows) // lloyd.BOX) * lloyd.BOX, rows.shape[1]
+    n_top = -(-n // lloyd.BOX // 8) * 8
+    columns, low, high, top_low, top_high = (
+        np.empty((d, width), np.float32) for width in (n, n // 8, n // 8, n_top, n_top)
+    )
+    lloyd.pack(rows, columns, low, high, top_low, top_high)
+    return columns, low, high, top_low, top_high
 
 
 def minkowski_squares(gaps: Floats, p: float) -> Floats:
     """Squared Minkowski distances (n,) of coordinate differences (n, d)."""
+    if p == 2.0:
+        return np.asarray(np.einsum("ij,ij->i", gaps, gaps))
     gaps = np.abs(gaps)
     if p == np.inf:
         return np.asarray(gaps.max(axis=1) ** 2)

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.lanes import lane_box_squares, lane_squares, lowest_bit
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Singles = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.uint8]
 
 BOX = 64  # consecutive centroids that share a bounding box
@@ -35,9 +37,16 @@ def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
 
 @kernel()
 def update_means(
-    points: Floats, members: Ints, starts: Ints, centroids: Floats, changed: Flags, moved: Flags
+    points: Floats | Singles,
+    members: Ints,
+    starts: Ints,
+    centroids: Floats,
+    changed: Flags,
+    moved: Flags,
+    first: int,
+    last: int,
 ) -> int:
-    """Move the centroids of niches whose membership changed to their members' mean; how many niches are empty.
+    """Move the centroids first..last of niches whose membership changed to their members' mean; how many niches are empty.
 
     Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
     are bitwise different.
@@ -45,7 +54,7 @@ def update_means(
     d = points.shape[1]
     mean = np.empty(d)
     n_empty = 0
-    for c in range(len(centroids)):
+    for c in range(first, last):
         moved[c] = 0
         n = starts[c + 1] - starts[c]
         n_empty += 1 if n == 0 else 0
@@ -146,38 +155,71 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
 
 
 @kernel()
-def boxes_of(rows: Floats, low: Floats, high: Floats) -> None:
-    """Bounding boxes (d, n_boxes) of each run of 64 rows (m, d)."""
+def pack(
+    rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles
+) -> None:
+    """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
     m, d = rows.shape
-    for b in range(-(-m // BOX)):
-        for j in range(d):
-            least = most = rows[b * BOX, j]
-            for i in range(b * BOX + 1, min(m, (b + 1) * BOX)):
-                least = min(least, rows[i, j])
-                most = max(most, rows[i, j])
+    n = columns.shape[1]
+    for j in range(d):
+        for i in range(n):
+            columns[j, i] = np.float32(rows[i, j]) if i < m else np.float32(np.inf)
+        for b in range(n // 8):
+            least = most = columns[j, 8 * b]
+            for i in range(8 * b + 1, min(8 * b + 8, m)):
+                least = min(least, columns[j, i])
+                most = max(most, columns[j, i])
             low[j, b] = least
             high[j, b] = most
+        for b in range(top_low.shape[1]):
+            if b < n // BOX:
+                least, most = low[j, 8 * b], high[j, 8 * b]
+                for i in range(8 * b + 1, 8 * b + 8):
+                    if 8 * i < m:
+                        least = min(least, low[j, i])
+                        most = max(most, high[j, i])
+                top_low[j, b] = least
+                top_high[j, b] = most
+            else:
+                top_low[j, b] = np.inf
+                top_high[j, b] = np.inf
 
 
 @kernel()
-def _near_boxes(x: Floats, low: Floats, high: Floats, n_boxes: int, limit: float, sums: Floats, hits: Ints) -> int:
-    """hits[:result] = the boxes whose squared distance from x is at most limit."""
-    for b in range(n_boxes):
-        sums[b] = 0.0
-    for j in range(len(x)):
-        x0 = x[j]
-        for b in range(n_boxes):
-            u = low[j, b] - x0
-            v = x0 - high[j, b]
-            u = v if v > u else u
-            u = u if u > 0.0 else 0.0
-            sums[b] += u * u
-    n_hits = 0
-    for b in range(n_boxes):
-        if sums[b] <= limit:
-            hits[n_hits] = b
-            n_hits += 1
-    return n_hits
+def _within(
+    x: Singles,
+    limit: float,
+    columns: Singles,
+    low: Singles,
+    high: Singles,
+    top_low: Singles,
+    top_high: Singles,
+    near: Ints,
+    squares: Singles,
+    scratch: Singles,
+) -> int:
+    """near[:result] = the packed rows whose squared distance from x is at most limit, squares[:result] these."""
+    d = len(x)
+    radius = np.float32(limit)
+    count = 0
+    n_top = top_low.shape[1]
+    for a in range(0, n_top, 8):
+        tops = lane_box_squares(top_low, top_high, a, a, n_top, x, d, radius, scratch, 0)
+        while tops != 0:
+            b = 8 * (a + lowest_bit(tops))
+            tops &= tops - 1
+            boxes = lane_box_squares(low, high, b, b, low.shape[1], x, d, radius, scratch, 0)
+            while boxes != 0:
+                r = 8 * (b + lowest_bit(boxes))
+                boxes &= boxes - 1
+                mask = lane_squares(columns, r, columns.shape[1], x, d, radius, scratch, 0)
+                while mask != 0:
+                    lane = lowest_bit(mask)
+                    mask &= mask - 1
+                    near[count] = r + lane
+                    squares[count] = scratch[lane]
+                    count += 1
+    return count
 
 
 @kernel()
@@ -190,28 +232,34 @@ def assign_by_lists(
     labels: Ints,
     squares: Floats,
     centroids: Floats,
-    low: Floats,
-    high: Floats,
-    movers: Floats,
+    columns: Singles,
+    low: Singles,
+    high: Singles,
+    top_low: Singles,
+    top_high: Singles,
     mover_ids: Ints,
-    mover_low: Floats,
-    mover_high: Floats,
+    mover_columns: Singles,
+    mover_low: Singles,
+    mover_high: Singles,
+    mover_top_low: Singles,
+    mover_top_high: Singles,
     changed: Flags,
 ) -> int:
     """Assign the samples of niches first..last to their nearest centroids; how many changed their niche.
 
     A niche's members can only go to centroids within twice their largest distance from its own centroid; these are
     gathered once, in shells by distance, and each member scans the shells within twice its own distance. If no
-    member's distance grew, only the movers, (m, d) centroids that moved, can take one.
+    member's distance grew, only centroids that moved (movers) can take one.
     """
     k, d = centroids.shape
-    columns = np.empty((d, k + 8))
-    sums = np.empty(k + 8)
-    bits = sums.view(np.int64)
-    hits = np.empty(k // BOX + 1, np.int64)
+    sums = np.empty(8)
+    scratch = np.empty(8, np.float32)
+    x = np.empty(d, np.float32)
+    y = np.empty(d)
     near = np.empty(k, np.int64)
-    near_squares = np.empty(k)
-    ids = np.empty(k, np.int64)
+    near_squares = np.empty(k, np.float32)
+    blocks = np.empty((k + 8) * d)
+    ids = np.empty(k + 8, np.int64)
     shell_ends = np.empty(SHELLS + 1, np.int64)
     n_changed = 0
     for c in range(first, last):
@@ -229,36 +277,36 @@ def assign_by_lists(
             grew |= square > squares[i]
             squares[i] = square
             largest = max(largest, square)
-        if not grew and len(movers) == 0:
+        if not grew and len(mover_ids) == 0:
             continue
-        # A margin for rounding; what is farther cannot be nearer to a member, not even by a tie.
-        limit = 4.0 * largest * (1 + 1e-9)
-        n_near = 0
-        scale = SHELLS / limit if limit > 0.0 else 0.0
-        shell_ends[:] = 0
+        for j in range(d):
+            x[j] = centroids[c, j]
+        # What is farther than twice a member's distance cannot be nearer to it, not even by a tie. The margin is for
+        # single precision: coordinates in [0, 1] are rounded by up to 3e-8.
+        limit = 4.0 * largest + _margin(largest, d)
         if grew:
-            n_hits = _near_boxes(centroids[c], low, high, -(-k // BOX), limit, sums, hits)
+            n_near = _within(x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch)
         else:
-            n_hits = _near_boxes(
-                centroids[c], mover_low, mover_high, -(-len(movers) // BOX), limit, sums, hits
+            n_near = _within(
+                x,
+                limit,
+                mover_columns,
+                mover_low,
+                mover_high,
+                mover_top_low,
+                mover_top_high,
+                near,
+                near_squares,
+                scratch,
             )
-        for h in range(n_hits):
-            at = hits[h] * BOX
-            for r in range(at, min(at + BOX, k if grew else len(movers))):
-                square = 0.0
-                if grew:
-                    for j in range(d):
-                        u = centroids[r, j] - centroids[c, j]
-                        square += u * u
-                else:
-                    for j in range(d):
-                        u = movers[r, j] - centroids[c, j]
-                        square += u * u
-                if square <= limit:
-                    near[n_near] = r if grew else mover_ids[r]
-                    near_squares[n_near] = square
-                    shell_ends[min(int(square * scale), SHELLS - 1) + 1] += 1
-                    n_near += 1
+            for r in range(n_near):
+                near[r] = mover_ids[near[r]]
+        if n_near == 0:
+            continue
+        scale = SHELLS / limit
+        shell_ends[:] = 0
+        for r in range(n_near):
+            shell_ends[min(int(near_squares[r] * scale), SHELLS - 1) + 1] += 1
         for s in range(SHELLS):
             shell_ends[s + 1] += shell_ends[s]
         for r in range(n_near):
@@ -266,39 +314,37 @@ def assign_by_lists(
             at = shell_ends[s]
             shell_ends[s] += 1
             ids[at] = near[r]
+            to = (at >> 3) * 8 * d + (at & 7)
             for j in range(d):
-                columns[j, at] = centroids[near[r], j]
+                blocks[to + 8 * j] = centroids[near[r], j]
+        for at in range(n_near, (n_near + 7) & ~7):
+            to = (at >> 3) * 8 * d + (at & 7)
+            for j in range(d):
+                blocks[to + 8 * j] = np.inf
         # shell_ends[s] is now where shell s ends.
         for m in range(begin, end):
             i = members[m]
-            square = squares[i]
-            n = shell_ends[min(int(4.0 * square * (1 + 1e-9) * scale), SHELLS - 1)]
-            if n == 0:
-                continue
-            x0 = points[i, 0]
-            for r in range(n):
-                u = x0 - columns[0, r]
-                sums[r] = u * u
-            for j in range(1, d):
-                x0 = points[i, j]
-                for r in range(n):
-                    u = x0 - columns[j, r]
-                    sums[r] += u * u
-            least = bits[0]
-            for r in range(1, n):
-                least = min(least, bits[r])
-            best_id = c
-            for r in range(n):
-                if bits[r] == least:
-                    if sums[r] < square:
-                        square = sums[r]
-                        best_id = ids[r]
-                    elif sums[r] == square and ids[r] < best_id:
-                        best_id = ids[r]
+            best, best_id = squares[i], c
+            n = shell_ends[min(int((4.0 * best + _margin(best, d)) * scale), SHELLS - 1)]
+            for j in range(d):
+                y[j] = points[i, j]
+            for at in range(0, n, 8):
+                mask = lane_squares(blocks, at * d, 8, y, d, best, sums, 0)
+                while mask != 0:
+                    lane = lowest_bit(mask)
+                    mask &= mask - 1
+                    if sums[lane] < best or (sums[lane] == best and ids[at + lane] < best_id):
+                        best, best_id = sums[lane], ids[at + lane]
             if best_id != c:
-                squares[i] = square
+                squares[i] = best
                 labels[i] = best_id
                 changed[c] = 1
                 changed[best_id] = 1
                 n_changed += 1
     return n_changed
+
+
+@kernel()
+def _margin(square: float, d: int) -> float:
+    """How much four times a squared distance must be raised to hold for single precision as well."""
+    return 1e-5 * square + 1e-6 * np.sqrt(square * d) + 1e-12

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.panels import panel_rows
 from tesselite.tessellation.nearest.table import table_search
-from tesselite.tessellation.nearest.tree import BLOCK, brute_rows, tree_search
+from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-BRUTE, TREE, TABLE = 0, 1, 2  # the kinds of index; a table has a tree as well, for points outside
+BRUTE, TREE, TABLE, PANELS = 0, 1, 2, 3  # the kinds of index; a table has a tree as well, for points outside
 
 
 @kernel()
@@ -35,6 +36,9 @@ def find_rows(
     `points` (n, d), `out` (n,), `centroids` (k, d) unit-scaled; `code`, `floats` and `ints` are an index's. A row
     that is not finite gets 0: check before.
     """
+    if code == PANELS:
+        panel_rows(points, out, start, stop, centroids, floats, ints)
+        return
     kind = 4
     if p == 2.0:
         kind = 0
@@ -48,10 +52,9 @@ def find_rows(
         brute_rows(points, out, start, stop, floats, ints, kind, p)
         return
     d = points.shape[1]
-    sums = np.empty(BLOCK)
-    bits = sums.view(np.int64)
-    stack = np.empty(512, np.int64)
-    bounds = np.empty(256)
+    sums = np.empty(FANOUT)
+    bounds = np.empty(6 * FANOUT)
+    path = np.empty(24, np.int64)
     x = np.zeros(ints[2])
     for i in range(start, stop):
         if code == TABLE and 0.0 <= points[i, 0] <= 1.0 and 0.0 <= points[i, 1] <= 1.0:
@@ -59,4 +62,4 @@ def find_rows(
         else:
             for j in range(d):
                 x[j] = points[i, j]
-            out[i] = tree_search(x, floats, ints, kind, p, sums, bits, stack, bounds)
+            out[i] = tree_search(x, floats, ints, kind, p, sums, bounds, path)

@@ -1,4 +1,4 @@
-"""A k-d tree of centroids in blocks of 32, eight children a node; and, without its nodes, brute force over the blocks.
+"""A k-d tree of centroids in blocks of 32, up to 64 children a node; and, without its nodes, brute force over the blocks.
 
 Distances are sums over the axes, in order, of |x - c|^p in float64 (the largest |x - c| for p = inf). Lower bounds of
 boxes are computed by the same operations in the same order, so rounding, which is monotone, cannot lift a bound above
@@ -14,12 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    lane_box_squares,
+    lane_squares,
+    lanes_at_most,
+    lanes_least,
+    lowest_bit,
+)
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-BLOCK = 32  # centroids in a block: eight vectors of four
-FANOUT = 8  # children of a node
+BLOCK = 32  # centroids in a block: four vectors of eight
+FANOUT = (
+    64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+)
 HEADER = (
     48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
 )
@@ -129,22 +139,11 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
 
 
 @kernel()
-def block_distances(
-    x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats
-) -> None:
-    """sums[:32] = power sums of the distances from x (padded,) to the block of centroids at floats[at:]."""
+def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats) -> None:
+    """sums[:32] = power sums, for p other than 2, from x (padded,) to the block of centroids at floats[at:]."""
     # Unsigned indexes: Python's negative ones would keep the inner loops from being vectorised.
     for i in range(BLOCK):
         sums[i] = 0.0
-    if kind == SQUARE:
-        for j in range(0, padded, 2):
-            x0, x1 = x[j], x[j + 1]
-            o = np.uintp(at + j * BLOCK)
-            for i in range(BLOCK):
-                u = x0 - floats[o + np.uintp(i)]
-                v = x1 - floats[o + np.uintp(i + BLOCK)]
-                sums[i] = (sums[i] + u * u) + v * v
-        return
     for j in range(padded):
         x0 = x[j]
         o = np.uintp(at + j * BLOCK)
@@ -166,108 +165,165 @@ def block_distances(
 
 
 @kernel()
-def _box_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats) -> None:
-    """sums[:8] = lower bounds of the power sums from x (padded,) to the eight boxes of the node at floats[at:]."""
+def _other_bounds(
+    x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int
+) -> None:
+    """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
     for i in range(FANOUT):
-        sums[i] = 0.0
+        sums[to + i] = 0.0
     for j in range(padded):
-        x0 = x[j]
-        low = np.uintp(at + j * FANOUT)
-        high = np.uintp(at + (padded + j) * FANOUT)
-        if kind == SQUARE:
-            for i in range(FANOUT):
-                u = floats[low + np.uintp(i)] - x0
-                v = x0 - floats[high + np.uintp(i)]
-                u = v if v > u else u
-                u = u if u > 0.0 else 0.0
-                sums[i] += u * u
-        else:
-            for i in range(FANOUT):
-                u = max(floats[low + np.uintp(i)] - x0, x0 - floats[high + np.uintp(i)], 0.0)
-                if kind == ABSOLUTE:
-                    sums[i] += u
-                elif kind == LARGEST:
-                    sums[i] = max(sums[i], u)
-                elif kind == ROOT:
-                    sums[i] += np.sqrt(u)
-                elif u > 0.0:
-                    sums[i] += u**p * (1.0 - 1e-13)
+        for i in range(FANOUT):
+            low, high = floats[at + j * FANOUT + i], floats[at + (padded + j) * FANOUT + i]
+            u = max(low - x[j], x[j] - high, 0.0)
+            if kind == ABSOLUTE:
+                sums[to + i] += u
+            elif kind == LARGEST:
+                sums[to + i] = max(sums[to + i], u)
+            elif kind == ROOT:
+                sums[to + i] += np.sqrt(u)
+            elif u > 0.0:
+                sums[to + i] += u**p * (1.0 - 1e-13)
 
 
 @kernel()
-def _scan_block(sums: Floats, bits: Ints, ids: Ints, at: int, best: float, best_id: int) -> tuple[float, int]:
-    """The better of the best so far and of a block with these sums (`bits` their bit patterns); the lower id on ties."""
-    least = bits[0]  # sums are not negative, so their bits order them; a minimum of integers is vectorised
-    for i in range(1, BLOCK):
-        least = min(least, bits[i])
-    first = -1
-    for i in range(BLOCK):
-        if bits[i] == least:
-            first = i
-            break
-    if sums[first] <= best:
-        if sums[first] < best:
-            best, best_id = sums[first], ids[at + first]
-        for i in range(first, BLOCK):
-            if bits[i] == least and ids[at + i] < best_id:
-                best_id = ids[at + i]
-    return best, best_id
-
-
-@kernel()
-def tree_search(
+def scan_block(
     x: Floats,
     floats: Floats,
+    block: int,
     ints: Ints,
     kind: int,
     p: float,
     sums: Floats,
-    bits: Ints,
-    stack: Ints,
-    bounds: Floats,
+    best: float,
+    best_id: int,
+) -> tuple[float, int]:
+    """The better of the best so far and of the centroids of a block; the lower id on ties. `sums` is scratch."""
+    padded, ids = ints[2], ints[3] + block * BLOCK
+    at = block * padded * BLOCK
+    if kind == SQUARE:
+        for group in range(0, BLOCK, LANES):
+            mask = lane_squares(floats, at + group, BLOCK, x, padded, best, sums, 0)
+            if mask != 0:  # seldom; then mostly one lane is the least
+                least = lanes_least(sums, 0)
+                if least < best:
+                    best, best_id = least, np.iinfo(np.int64).max
+                mask = lanes_at_most(sums, 0, best)
+                while mask != 0:
+                    best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
+                    mask &= mask - 1
+        return best, best_id
+    _other_sums(x, floats, at, padded, kind, p, sums)
+    for i in range(BLOCK):
+        if sums[i] < best or (sums[i] == best and ints[ids + i] < best_id):
+            best, best_id = sums[i], ints[ids + i]
+    return best, best_id
+
+
+@kernel()
+def _visit(
+    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats
 ) -> int:
-    """Id of the centroid nearest to x (padded,); 0 if no distance is finite. The last four are for scratch."""
-    padded, ids = ints[2], ints[3]
+    """Write lower bounds of the node's children to bounds[64 * level:], infinite where there is none; the nearest."""
+    padded = ints[2]
+    at = ints[8 + 2 * level] + node * 2 * padded * FANOUT
+    children = min(FANOUT, ints[9 + 2 * level] - node * FANOUT)
+    to = FANOUT * level
+    least, first = np.inf, 0
+    if kind != SQUARE:
+        _other_bounds(x, floats, at, padded, kind, p, bounds, to)
+        for i in range(FANOUT):
+            if i >= children:
+                bounds[to + i] = np.inf
+            elif bounds[to + i] < least:
+                least, first = bounds[to + i], i
+        return first
+    for group in range(0, FANOUT, LANES):
+        if group >= children:
+            for i in range(group, FANOUT):
+                bounds[to + i] = np.inf
+            break
+        mask = lane_box_squares(
+            floats,
+            floats,
+            at + group,
+            at + padded * FANOUT + group,
+            FANOUT,
+            x,
+            padded,
+            least,
+            bounds,
+            to + group,
+        )
+        if mask != 0:
+            value = lanes_least(bounds, to + group)
+            if value < least:
+                least = value
+                first = group + lowest_bit(lanes_at_most(bounds, to + group, value))
+    return first
+
+
+@kernel()
+def tree_search(
+    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, sums: Floats, bounds: Floats, path: Ints
+) -> int:
+    """Id of the centroid nearest to x (padded,); 0 if no distance is finite.
+
+    Scratch: `sums` (32,), `bounds` (6 * 64,), `path` (6 * 4,). Of each node the nearest child comes first, the others
+    in any order as long as they are not too far. (No slices here: each would count references atomically.)
+    """
     best, best_id = np.inf, 0
-    stack[0] = ints[0]
-    stack[1] = 0
-    bounds[0] = 0.0
-    top = 1
-    while top > 0:
-        top -= 1
-        level, item = stack[2 * top], stack[2 * top + 1]
-        if bounds[top] > best:
-            continue
-        if level == 0:
-            block_distances(x, floats, item * padded * BLOCK, padded, kind, p, sums)
-            best, best_id = _scan_block(sums, bits, ints, ids + item * BLOCK, best, best_id)
-            continue
-        _box_bounds(x, floats, ints[8 + 2 * level] + item * 2 * padded * FANOUT, padded, kind, p, sums)
-        base = top
-        for i in range(min(FANOUT, ints[9 + 2 * level] - item * FANOUT)):
-            if sums[i] <= best:
-                slot = top  # keep the nearest box on top
-                while slot > base and bounds[slot - 1] < sums[i]:
-                    bounds[slot] = bounds[slot - 1]
-                    stack[2 * slot + 1] = stack[2 * slot - 1]
-                    slot -= 1
-                bounds[slot] = sums[i]
-                stack[2 * slot + 1] = item * FANOUT + i
-                stack[2 * top] = level - 1
-                top += 1
-    return best_id
+    top = ints[0]
+    if top == 0:
+        return scan_block(x, floats, 0, ints, kind, p, sums, best, best_id)[1]
+    level, node = top, 0
+    child = _visit(x, floats, ints, kind, p, level, node, bounds)
+    at = 4 * level
+    path[at], path[at + 1], path[at + 2], path[at + 3] = node, child, -1, 0
+    while True:
+        if child >= 0:
+            item = path[4 * level] * FANOUT + child
+            if level == 1:
+                best, best_id = scan_block(x, floats, item, ints, kind, p, sums, best, best_id)
+            else:
+                level -= 1
+                child = _visit(x, floats, ints, kind, p, level, item, bounds)
+                at = 4 * level
+                path[at], path[at + 1], path[at + 2], path[at + 3] = item, child, -1, 0
+                continue
+        # The next child of this node that is near enough: path holds its group of eight and what is left of that.
+        at = 4 * level
+        child = -1
+        while child < 0:
+            group, mask = path[at + 2], path[at + 3]
+            if mask == 0:
+                group += 1
+                if group * LANES >= min(FANOUT, ints[9 + 2 * level] - path[at] * FANOUT):
+                    break
+                path[at + 2] = group
+                path[at + 3] = lanes_at_most(bounds, FANOUT * level + group * LANES, best)
+                continue
+            path[at + 3] = mask & (mask - 1)
+            candidate = group * LANES + lowest_bit(mask)
+            if (
+                candidate != path[at + 1]
+                and bounds[FANOUT * level + candidate] <= best
+                and path[at] * FANOUT + candidate < ints[9 + 2 * level]
+            ):
+                child = candidate
+        if child < 0:
+            level += 1
+            if level > top:
+                return best_id
 
 
 @kernel()
 def brute_rows(
     points: Floats, out: Ints, start: int, stop: int, floats: Floats, ints: Ints, kind: int, p: float
 ) -> None:
-    """out[start:stop] = ids of the nearest centroids by trying all; sixteen rows share each block while it is cached."""
+    """out[start:stop] = ids of the nearest centroids by trying all; 16 rows share each block while it is cached."""
     d = points.shape[1]
-    n_blocks, padded, ids = ints[1], ints[2], ints[3]
-    sums = np.empty(BLOCK)
-    bits = sums.view(np.int64)
-    x = np.zeros((16, padded))
+    sums = np.empty(FANOUT)
+    x = np.zeros((16, ints[2]))
     best = np.empty(16)
     for first in range(start, stop, 16):
         m = min(16, stop - first)
@@ -276,9 +332,8 @@ def brute_rows(
             out[first + r] = 0
             for j in range(d):
                 x[r, j] = points[first + r, j]
-        for block in range(n_blocks):
+        for block in range(ints[1]):
             for r in range(m):
-                block_distances(x[r], floats, block * padded * BLOCK, padded, kind, p, sums)
-                best[r], out[first + r] = _scan_block(
-                    sums, bits, ints, ids + block * BLOCK, best[r], out[first + r]
+                best[r], out[first + r] = scan_block(
+                    x[r], floats, block, ints, kind, p, sums, best[r], out[first + r]
                 )

@@ -1,0 +1,47 @@
+# Two commands do everything: `make demo` and `make test`. Each sets up what it needs in .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+PACKAGE := .venv/.package
+TOOLS := .venv/.tools
+
+.PHONY: demo test test-slow lint format bench clean
+
+demo: $(PACKAGE)
+	$(BIN)/python examples/demo.py
+
+test: $(TOOLS)
+	$(BIN)/python -m pytest
+
+test-slow: $(TOOLS)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(TOOLS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TOOLS)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The peers live in an environment of their own: what they need must not decide what we run on.
+bench: .venv-bench/.installed
+	.venv-bench/bin/python benchmarks/search_loop.py
+
+$(PACKAGE): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(TOOLS): $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+.venv-bench/.installed: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt -e .
+	touch $@
+
+clean:
+	rm -rf .venv .venv-bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,32 @@
+"""The figures of one run, made from its folder: `tesselite plot RUN`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tesselite.archive import Archive
+from tesselite.problems import by_name
+from tesselite.report.archive_map import draw_archive
+from tesselite.report.progress import draw_progress
+from tesselite.report.style import figure, save
+from tesselite.run_folder import RunFolder
+
+
+def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
+    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files."""
+    place = RunFolder.open(folder)
+    settings, _ = place.read_settings()
+    if not place.archive_file.exists():
+        raise ValueError(f"{folder}: this run has saved no archive yet")
+    archive = Archive.load(place.archive_file)
+    files = []
+    rows = place.read_progress()
+    if rows:
+        with figure(13.0, 3.4) as made:
+            draw_progress(made, rows, f"{settings.problem}, seed {settings.seed}")
+            files.append(save(made, out / f"progress.{kind}"))
+    with figure(7.2, 6.0) as made:
+        title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
+        draw_archive(made, archive, title)
+        files.append(save(made, out / f"archive.{kind}"))
+    return files + by_name(settings.problem).draw(archive, out, kind)

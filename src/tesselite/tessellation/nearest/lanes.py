@@ -1,0 +1,160 @@
+"""Eight distances at once: the vector operations that the indexes and Lloyd's algorithm are made of.
+
+Numba vectorises only some loops, and not those of eight; here the vectors are spelled out for LLVM, which maps them to
+whatever the processor has. Plain IEEE operations in a fixed order, so that results are those of the scalar formula.
+What is searched with them lives in `tree` and `lloyd`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+LANES = 8
+
+
+def element(dtype: Any) -> Any:
+    """The LLVM type of a Numba float type."""
+    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
+
+
+def data_pointer(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    """The address of an array's first element."""
+    return context.make_array(kind)(context, builder, array).data
+
+
+def load_lanes(builder: Any, pointer: Any, offset: Any, vector: Any) -> Any:
+    """The vector at pointer[offset:], of any alignment."""
+    at = builder.bitcast(builder.gep(pointer, [offset]), vector.as_pointer())
+    return builder.load(at, align=4 if isinstance(vector.element, ir.FloatType) else 8)
+
+
+def store_lanes(builder: Any, value: Any, pointer: Any, offset: Any) -> None:
+    """pointer[offset:] = a vector."""
+    at = builder.bitcast(builder.gep(pointer, [offset]), value.type.as_pointer())
+    builder.store(value, at, align=4 if isinstance(value.type.element, ir.FloatType) else 8)
+
+
+def splat(builder: Any, scalar: Any, vector: Any) -> Any:
+    """A vector of equal elements."""
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(
+        one, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
+    )
+
+
+def _mask(builder: Any, sums: Any, limit: Any) -> Any:
+    """Bits of the lanes whose sum is at most limit, as an int64."""
+    below = builder.fcmp_ordered("<=", sums, limit)
+    return builder.zext(builder.bitcast(below, ir.IntType(LANES)), ir.IntType(64))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lane_squares(
+    typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any
+) -> Any:
+    """out[to : to + 8] = squared distances from x (d,) to the eight points data[at + j * stride + lane]; the mask of <= limit."""
+    signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+        pointer = data_pointer(context, builder, sig.args[0], args[0])
+        xs = data_pointer(context, builder, sig.args[3], args[3])
+        total = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+        with cgutils.for_range(builder, args[4]) as loop:
+            offset = builder.add(args[1], builder.mul(loop.index, args[2]))
+            value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
+            gap = builder.fsub(value, load_lanes(builder, pointer, offset, vector))
+            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
+        sums = builder.load(total)
+        store_lanes(builder, sums, data_pointer(context, builder, sig.args[6], args[6]), args[7])
+        return _mask(builder, sums, splat(builder, args[5], vector))
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lane_box_squares(
+    typing: Any,
+    low: Any,
+    high: Any,
+    at_low: Any,
+    at_high: Any,
+    stride: Any,
+    x: Any,
+    d: Any,
+    limit: Any,
+    out: Any,
+    to: Any,
+) -> Any:
+    """out[to : to + 8] = squared distances from x (d,) to eight boxes, laid out as in lane_squares; the mask of <= limit."""
+    whole = types.int64
+    signature = types.int64(low, high, whole, whole, whole, x, whole, low.dtype, out, whole)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+        lows = data_pointer(context, builder, sig.args[0], args[0])
+        highs = data_pointer(context, builder, sig.args[1], args[1])
+        xs = data_pointer(context, builder, sig.args[5], args[5])
+        zero = ir.Constant(vector, None)
+        total = cgutils.alloca_once_value(builder, zero)
+        with cgutils.for_range(builder, args[6]) as loop:
+            step = builder.mul(loop.index, args[4])
+            value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
+            under = builder.fsub(load_lanes(builder, lows, builder.add(args[2], step), vector), value)
+            over = builder.fsub(value, load_lanes(builder, highs, builder.add(args[3], step), vector))
+            gap = builder.select(builder.fcmp_ordered(">", over, under), over, under)
+            gap = builder.select(builder.fcmp_ordered(">", gap, zero), gap, zero)
+            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
+        sums = builder.load(total)
+        store_lanes(builder, sums, data_pointer(context, builder, sig.args[8], args[8]), args[9])
+        return _mask(builder, sums, splat(builder, args[7], vector))
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lanes_at_most(typing: Any, data: Any, at: Any, limit: Any) -> Any:
+    """The mask of the eight values data[at:at + 8] that are at most limit."""
+    signature = types.int64(data, types.int64, data.dtype)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+        values = load_lanes(builder, data_pointer(context, builder, sig.args[0], args[0]), args[1], vector)
+        return _mask(builder, values, splat(builder, args[2], vector))
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lanes_least(typing: Any, data: Any, at: Any) -> Any:
+    """The least of the eight values data[at:at + 8]."""
+    signature = data.dtype(data, types.int64)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+        values = load_lanes(builder, data_pointer(context, builder, sig.args[0], args[0]), args[1], vector)
+        half = LANES
+        while half > 1:
+            half //= 2
+            index = ir.VectorType(ir.IntType(32), half)
+            a = builder.shuffle_vector(values, values, ir.Constant(index, list(range(half))))
+            b = builder.shuffle_vector(values, values, ir.Constant(index, list(range(half, 2 * half))))
+            values = builder.select(builder.fcmp_ordered("<", a, b), a, b)
+        return builder.extract_element(values, ir.Constant(ir.IntType(32), 0))
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_bit(typing: Any, mask: Any) -> Any:
+    """The number of the lowest bit set in an int64 that is not 0."""
+    signature = types.int64(types.int64)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return signature, generate
