@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
-from tesselite.problems.maze.arithmetic import sine_cosine, tanh
-from tesselite.problems.maze.network_code import wire
+from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
+from tesselite.problems.maze_navigation.network_code import wire
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
