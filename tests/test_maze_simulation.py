@@ -85,7 +85,9 @@ def test_lasers_by_hand():
     out = np.empty(3)
     lasers(world.leap.ravel(), 300, 150.0, 100.0, 0.0, -1.0, 100.0, False, np.ones(7, dtype=np.uint8), out)  # facing up
     assert out == pytest.approx([50 * math.sqrt(2), 50, 50 * math.sqrt(2)])
-    lasers(world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out)  # to the right
+    lasers(
+        world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out
+    )  # to the right
     assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
 
 
