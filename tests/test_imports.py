@@ -21,7 +21,7 @@ LAYERS = """
     block crew elitism breeding tessellation
     evaluation variation
     archive function_problem
-    archive_file arrow problems workers
+    archive_file problems workers
     search loop
     run_folder
     run
