@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from maze_oracle import OracleNetwork, OracleRobot, laser
 
+from maze_oracle import OracleNetwork, OracleRobot, laser
 from tesselite.problems.maze import Networks, Robot, World, maze, paper_world
 from tesselite.problems.maze.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze.simulation import NO_SKIPS, lasers, slice_of
@@ -85,7 +85,9 @@ def test_lasers_by_hand():
     out = np.empty(3)
     lasers(world.leap.ravel(), 300, 150.0, 100.0, 0.0, -1.0, 100.0, False, np.ones(7, dtype=np.uint8), out)  # facing up
     assert out == pytest.approx([50 * math.sqrt(2), 50, 50 * math.sqrt(2)])
-    lasers(world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out)  # to the right
+    lasers(
+        world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out
+    )  # to the right
     assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
 
 

@@ -186,9 +186,7 @@ def drive(
     fresh = np.empty(max_hidden + 2)
     distance = np.empty(3)
     for row in range(first, last):
-        n_hidden, n_connections = wire(
-            rows[row], max_hidden, max_connections, source, target, weight, bias, name, used
-        )
+        n_hidden, n_connections = wire(rows[row], max_hidden, max_connections, source, target, weight, bias, name, used)
         if not skip:
             used[:] = 1
         n_neurons = n_hidden + 2
