@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tesselite.experiments.maze import PAPER
-from tesselite.problems.maze import Maze, maze
+from tesselite.problems.maze_navigation import Maze, maze
 from tesselite.search import illuminate
 from tesselite.tessellation.grid import GridTessellation
 

@@ -12,8 +12,8 @@ import time
 
 import numpy as np
 
-from tesselite.problems.maze import Robot, maze
-from tesselite.problems.maze.simulation import NO_SKIPS
+from tesselite.problems.maze_navigation import Robot, maze
+from tesselite.problems.maze_navigation.simulation import NO_SKIPS
 from tesselite.search import illuminate
 
 

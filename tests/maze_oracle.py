@@ -112,7 +112,7 @@ def _enters(x, y, dx, dy, i, j):
 
 
 def slices(x, y, heading, goal, around: bool) -> list[float]:
-    """Four inputs, one of them 1: floor(angle of the goal clockwise of the heading / 90 degrees), edges a hair early."""
+    """Four inputs, one of them 1: floor(angle of the goal from the heading / 90 degrees), edges a hair early."""
     angle = math.atan2(goal[1] - y, goal[0] - x) - heading + (math.pi / 4 if around else 0) + 1e-12
     active = math.floor((angle % (2 * math.pi)) / (math.pi / 2)) % 4
     return [1.0 if i == active else 0.0 for i in range(4)]

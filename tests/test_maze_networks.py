@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from maze_oracle import OracleNetwork
-from tesselite.problems.maze import Mutation, Networks, maze
+from tesselite.problems.maze_navigation import Mutation, Networks, maze
 from tesselite.solution_space import SolutionSpace
 
 SPACE = Networks()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tesselite.experiments.maze import PAPER, REPORTED
-from tesselite.problems.maze import DESCRIPTORS, Robot, World, maze
-from tesselite.problems.maze.trajectories import sample_trajectories
+from tesselite.problems.maze_navigation import DESCRIPTORS, Robot, World, maze
+from tesselite.problems.maze_navigation.trajectories import sample_trajectories
 
 
 @pytest.mark.parametrize(("name", "n_points"), DESCRIPTORS.items())
@@ -179,7 +179,7 @@ def test_paper_settings():
 
 def test_a_fresh_process_agrees():
     code = (
-        "import numpy as np; from tesselite.problems.maze import maze; p = maze('10d', steps=400);"
+        "import numpy as np; from tesselite.problems.maze_navigation import maze; p = maze('10d', steps=400);"
         "rows = p.solutions.vary(p.solutions.random(20, np.random.default_rng(3)), np.random.default_rng(4));"
         "print(p.evaluate(rows).features.tobytes().hex())"
     )

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from maze_oracle import OracleNetwork, OracleRobot, laser
-from tesselite.problems.maze import Networks, Robot, World, maze, paper_world
-from tesselite.problems.maze.arithmetic import sine_cosine, tanh
-from tesselite.problems.maze.simulation import NO_SKIPS, lasers, slice_of
+from tesselite.problems.maze_navigation import Networks, Robot, World, maze, paper_world
+from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
+from tesselite.problems.maze_navigation.simulation import NO_SKIPS, lasers, slice_of
 
 FORWARD = {7: 2.0, 8: 2.0}
 

@@ -8,8 +8,8 @@ from scipy.ndimage import label
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from tesselite.problems.maze import World, layout, paper_world
-from tesselite.problems.maze.world import read_walls
+from tesselite.problems.maze_navigation import World, layout, paper_world
+from tesselite.problems.maze_navigation.world import read_walls
 
 # Shortest path of the robot's centre, in units, by (outer route, inner route); the open maze: 537.
 LENGTHS = (

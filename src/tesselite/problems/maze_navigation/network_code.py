@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
-from tesselite.problems.maze.arithmetic import below, uniform
+from tesselite.problems.maze_navigation.arithmetic import below, uniform
 
 Row = npt.NDArray[np.int16]
 Rows = npt.NDArray[np.int16]

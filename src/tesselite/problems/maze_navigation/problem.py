@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from tesselite.evaluation import Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
-from tesselite.problems.maze import layout
-from tesselite.problems.maze.networks import Networks
-from tesselite.problems.maze.robot import SPEED, Robot
-from tesselite.problems.maze.world import World, paper_world
+from tesselite.problems.maze_navigation import layout
+from tesselite.problems.maze_navigation.networks import Networks
+from tesselite.problems.maze_navigation.robot import SPEED, Robot
+from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads, in_chunks
 
@@ -63,7 +63,7 @@ class Maze(Problem):
         for time in self.times.tolist():
             bounds[f"x{time}"] = (0.0, float(width))
             bounds[f"y{time}"] = (0.0, float(height))
-        # A single point that is late enough can be anywhere: then uniform samples are drivable, and known to be uniform.
+        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
         farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
         anywhere = n_points == 1 and SPEED * steps >= farthest
         self.features = FeatureSpace(bounds, sampler=None if anywhere else self.sample)
@@ -111,7 +111,7 @@ class Maze(Problem):
 
     def sample(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
         """Draw n drivable trajectories in feature units, shape (n, features), for a CVT of this descriptor."""
-        from tesselite.problems.maze.trajectories import sample_trajectories
+        from tesselite.problems.maze_navigation.trajectories import sample_trajectories
 
         height, width = self.world.walls.shape
         x, y = self.world.start[:2]
@@ -127,7 +127,7 @@ class Maze(Problem):
         extra_flags: int = 0,
     ) -> Any:
         """A function of (first, last) that rolls out these rows into the given arrays."""
-        from tesselite.problems.maze.simulation import AROUND, STICK, drive
+        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, drive
 
         world = self.world_of(scenario)
         flags = extra_flags

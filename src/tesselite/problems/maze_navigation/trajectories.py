@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
-from tesselite.problems.maze.arithmetic import below, uniform
-from tesselite.problems.maze.robot import SPEED
+from tesselite.problems.maze_navigation.arithmetic import below, uniform
+from tesselite.problems.maze_navigation.robot import SPEED
 
 _CHUNK = 256
 

@@ -143,7 +143,7 @@ class Networks:
 
     def random(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.int16]:
         """Draw n random networks, shape (n, width)."""
-        from tesselite.problems.maze.network_code import draw_rows
+        from tesselite.problems.maze_navigation.network_code import draw_rows
 
         rows = np.empty((n, self.width), dtype=np.int16)
         initial = np.array([self.initial_hidden, self.initial_connections], dtype=np.int64)
@@ -152,7 +152,7 @@ class Networks:
 
     def vary(self, parents: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[np.int16]:
         """One mutated offspring of each parent, shape (n, width); there is no crossover."""
-        from tesselite.problems.maze.network_code import mutate_rows
+        from tesselite.problems.maze_navigation.network_code import mutate_rows
 
         rows = np.array(parents, dtype=np.int16, order="C")
         rates = np.array([getattr(self.mutation, field.name) for field in fields(Mutation)])
@@ -201,7 +201,7 @@ class Networks:
 
     def describe(self, solution: Any) -> Description:
         """The neurons and connections of one network; printing it gives a readable list."""
-        from tesselite.problems.maze.network_code import mark_live
+        from tesselite.problems.maze_navigation.network_code import mark_live
 
         row = self.validate(solution)
         if len(row) != 1:

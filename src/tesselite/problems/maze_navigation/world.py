@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.maze import layout
+from tesselite.problems.maze_navigation import layout
 
 Bitmap = npt.NDArray[np.bool_]
 
