@@ -41,7 +41,9 @@ def draw_world(ax: Any, world: World) -> None:
         interpolation="nearest",
         zorder=2,
     )
-    ax.add_patch(Circle(world.start[:2], world.radius, fill=False, color="#0072B2", linewidth=1.2, zorder=4))
+    ax.add_patch(
+        Circle((world.start[0], world.start[1]), world.radius, fill=False, color="#0072B2", linewidth=1.2, zorder=4)
+    )
     ax.plot(*world.goal, marker="x", color="#D55E00", markersize=7, markeredgewidth=2, zorder=4)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
 
@@ -54,7 +56,7 @@ def draw_end_points(ax: Any, world: World, points: Floats, fitness: Floats) -> A
 
 
 def draw_paths(ax: Any, world: World, paths: Floats, fitness: Floats) -> Any:
-    """Draw paths (n, steps, 2) in the maze, coloured by fitness (n,), the best on top; returns what a colour bar needs."""
+    """Draw paths (n, steps, 2) in the maze, coloured by fitness (n,), best on top; returns what a colour bar needs."""
     from matplotlib.collections import LineCollection
 
     draw_world(ax, world)
