@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,12 @@ class Maze(Problem):
         height, width = self.world.walls.shape
         x, y = self.world.start[:2]
         return sample_trajectories(n, rng, self.times, (x, y), (width, height))
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
+        from tesselite.problems.maze_navigation.pictures import draw_run
+
+        return draw_run(self, archive, folder, kind)
 
     def _driver(
         self,
