@@ -287,6 +287,21 @@ def cvt(
     )
 
 
+@app.command("report")
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs; several are compared.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The HTML file; DIR/report.html for one run, report.html for several."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Write an interactive page of runs into one HTML file that needs no network."""
+    from tesselite.cli.reporting import make_report
+
+    make_report(folders, out, json_)
+
+
 def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
     try:
