@@ -151,7 +151,8 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
-        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
+        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+            table = file.read()
         about = (table.schema.metadata or {}).get(_KEY)
         described = None if about is None else json.loads(about)
     except (pa.ArrowException, OSError, ValueError) as error:

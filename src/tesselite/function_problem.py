@@ -18,6 +18,13 @@ from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
 
 
+def _check(direction: str, scenarios: Sequence[str]) -> None:
+    if direction not in ("max", "min"):
+        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
+    if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
+        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+
+
 class FunctionProblem(Problem):
     """A problem made from a Python function; see `problem`."""
 
@@ -33,10 +40,7 @@ class FunctionProblem(Problem):
         batch: bool = False,
         name: str | None = None,
     ) -> None:
-        if direction not in ("max", "min"):
-            raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-        if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
-            raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+        _check(direction, scenarios)
         self.function = function
         self.solutions = solutions
         self.features = features
@@ -119,6 +123,7 @@ class CompiledProblem(Problem):
         scenarios: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
     ) -> None:
+        _check(direction, scenarios)
         if solutions.dtype != np.float64:
             raise ValueError("solutions: a compiled problem needs rows of float64")
         self.name = name

@@ -274,12 +274,13 @@ def _carry_on(
             if search.evaluations >= next_row or search.evaluations == settings.evaluations:
                 place.append_progress(search, before + searching)
                 next_row = (search.evaluations // milestone + 1) * milestone
-            if received or now - saved_at >= checkpoint_seconds:
+            stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next batch
+            if stopping or now - saved_at >= checkpoint_seconds:
                 place.write_checkpoint(search)
                 saved_at = time.perf_counter()
             if observer:
                 observer(search, settings.evaluations)
-            if received and search.evaluations < settings.evaluations:
+            if stopping and search.evaluations < settings.evaluations:
                 raise Interrupted(received[0], place.path)
         place.write_checkpoint(search)
     return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)

@@ -20,7 +20,7 @@ from typing import IO, Any
 from tesselite import __version__
 from tesselite.archive import Tessellation
 from tesselite.archive_file import describe_tessellation
-from tesselite.atomic import write_atomically
+from tesselite.atomic import cannot_write, write_atomically
 from tesselite.search import MapElites
 from tesselite.tessellation.grid import GridTessellation
 
@@ -269,7 +269,7 @@ class RunFolder:
             with self.progress_file.open("ab") as file:
                 file.write((",".join(_cell(value) for value in row) + "\n").encode())
         except OSError as error:
-            raise OSError(error.errno, f"cannot write {self.progress_file}: {error.strerror or error}") from error
+            raise cannot_write(self.progress_file, error) from error
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:

@@ -104,7 +104,10 @@ class MapElites:
         parents = elites[rows] if pairs else elites[rows[0]]
         rng = generator(self.seed, Purpose.VARIATION, first)
         children = self.variation(parents, self.solution_space, rng)
-        return self.solution_space.validate(children)
+        children = self.solution_space.validate(children)
+        if len(children) != n:
+            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
+        return children
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""

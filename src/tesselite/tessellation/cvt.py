@@ -29,6 +29,9 @@ STARTS = ("random", "even")
 _WINDOW = 10  # iterations over which an improvement is judged
 _JITTER = 0.1  # of a spacing: seeds differ, and the lattice of an even start is not worse for it
 
+_FEW_DIMENSIONS = 10  # cluster lists win up to here, products beyond
+_DRAWN_AT_ONCE = 16_384
+
 # method: default iterations, default tolerance
 _DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0)}
 
@@ -230,13 +233,28 @@ class _Job:
             return rng.random((n, self.space.n))
         return np.ascontiguousarray(self.space.to_unit(self.space.sample(n, rng)))
 
+    def _fixed_samples(self, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
+        """The fixed samples (n, d), unit-scaled, in an array of our own; drawn in parts: they may fill the memory."""
+        if self.array is not None:
+            return self.array.astype(dtype)  # a copy, for it is shifted in place
+        points = np.empty((self.n_samples, self.space.n), dtype)
+        for first in range(0, self.n_samples, _DRAWN_AT_ONCE):
+            n = min(_DRAWN_AT_ONCE, self.n_samples - first)
+            points[first : first + n] = self._draw(n, rng)
+        return points
+
     def _state(self, rng: np.random.Generator) -> Any:
         """What the method iterates on; drawing comes in a fixed order, samples first."""
         if self.method == "lloyd":
             from tesselite.tessellation.fixed import FixedLloyd
+            from tesselite.tessellation.staircase import StaircaseLloyd
 
-            points = self._draw(self.n_samples, rng) if self.array is None else self.array
-            return FixedLloyd(points, self._start(rng, points), self.p, self.threads)
+            many = self.p == 2.0 and self.space.n > _FEW_DIMENSIONS
+            points = self._fixed_samples(rng, np.dtype(np.float32 if many else np.float64))
+            start = self._start(rng, points)
+            if many:
+                return StaircaseLloyd(points, start, self.threads)
+            return FixedLloyd(points, start, self.p, self.threads)
         start = self._start(rng, None)
         if self.method == "exact":
             from tesselite.tessellation.cells import ExactCells

@@ -48,7 +48,7 @@ class FixedLloyd:
         if n_changed:
             lloyd.sort_by_niche(self.labels, self.starts, self.members)
             n_empty = lloyd.update_means(
-                self.points, self.members, self.starts, self.centroids, self.changed, self.moved
+                self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
             )
             if n_empty:
                 self._reseed()
