@@ -6,6 +6,7 @@ A content security policy in the page forbids every network request, whatever th
 from __future__ import annotations
 
 import html
+import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -18,8 +19,13 @@ from tesselite.report.page.payload import Payload, document_text, packed_text
 from tesselite.report.page.run_data import RunData, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
 
-_SCRIPTS = ("page.js", "colours.js", "elites.js", "map.js", "axes.js", "scatter.js", "views.js", "inspector.js")
-_SCRIPTS += ("charts.js", "comparison.js", "live.js", "main.js")
+_SCRIPTS = tuple(
+    f"{name}.js"
+    for name in (
+        *("page", "colours", "elites", "map", "axes", "scatter", "views", "inspector"),
+        *("charts", "comparison", "live", "main"),
+    )
+)
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
@@ -52,9 +58,7 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[dict[str, Any], Payload]:
     """What the page shows of these runs, and the arrays that the document refers to."""
     payload = Payload()
-    described = [
-        describe_run(run, payload, with_views=with_views, view_bytes=VIEW_BYTES // len(runs)) for run in runs
-    ]
+    described = [describe_run(run, payload, with_views=with_views, view_bytes=VIEW_BYTES // len(runs)) for run in runs]
     return {"made_by": __version__, "runs": described}, payload
 
 
@@ -97,8 +101,8 @@ def _asset(name: str) -> str:
 @cache
 def _plotly() -> str:
     """Plotly's own bundle, compressed; ValueError if the package is not installed."""
-    try:
-        bundle = resources.files("plotly") / "package_data" / "plotly.min.js"
-        return packed_text(bundle.read_bytes())
-    except (ModuleNotFoundError, FileNotFoundError):
-        raise ValueError("the interactive page needs Plotly: pip install 'tesselite[report]'") from None
+    package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
+    bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
+    if bundle is None or not bundle.exists():
+        raise ValueError("the interactive page needs Plotly 6 or later: pip install plotly")
+    return packed_text(bundle.read_bytes())

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tesselite.archive import Elites
 from tesselite.evaluation import Problem
 from tesselite.report.page.payload import Payload
+from tesselite.solution_space import Rows
 
 Ints = npt.NDArray[np.int64]
 
@@ -51,13 +52,13 @@ def describe_views(
     if len(elites) > room:
         even = np.linspace(0, len(elites) - 1, max(1, room - 1)).round().astype(np.int64)
         rows = np.unique(np.append(even, order[0]))
-    views = [_describe(problem, elites, rows, None, payload)]
+    views = [_describe(problem, elites.solutions, rows, None, payload)]
     per_scenario = min(SCENARIO_ELITES, int(n_bytes // 5 // each // max(1, len(scenarios))))
     for name, fitness in scenarios.items():
         valid = np.flatnonzero(np.isfinite(fitness))
         best = valid[_best_first(fitness[valid], problem.direction)][:per_scenario]
         if len(best) and name in problem.scenarios:
-            views.append(_describe(problem, elites, np.sort(best), name, payload))
+            views.append(_describe(problem, elites.solutions, np.sort(best), name, payload))
     return views
 
 
@@ -67,11 +68,7 @@ def _best_first(fitness: npt.NDArray[np.float64], direction: str) -> Ints:
 
 def _size(view: dict[str, Any]) -> int:
     """Bytes that one elite takes: what `_describe` makes of the arrays of a view of one."""
-    return sum(_rounded(value, view)[0].nbytes for name, value in _per_elite(view).items())
-
-
-def _per_elite(view: dict[str, Any]) -> dict[str, Any]:
-    return {name: view[name] for name in view.get("per_elite", ())}
+    return sum(_rounded(view[name], view)[0].nbytes for name in view.get("per_elite", ()))
 
 
 def _rounded(values: npt.NDArray[Any], view: dict[str, Any]) -> tuple[npt.NDArray[Any], list[float] | None]:
@@ -84,19 +81,26 @@ def _rounded(values: npt.NDArray[Any], view: dict[str, Any]) -> tuple[npt.NDArra
     return np.rint((values - low) / step).astype(np.int16), [low, step]
 
 
-def _describe(problem: Problem, elites: Elites, rows: Ints, scenario: str | None, payload: Payload) -> dict[str, Any]:
+def describe_view(problem: Problem, solution: Rows, scenario: str | None, payload: Payload) -> dict[str, Any] | None:
+    """The view of one solution (width,), or None if the problem has none to show."""
+    if not problem.elite_view(solution[None], scenario):
+        return None
+    return _describe(problem, solution[None], np.zeros(1, np.int64), scenario, payload)
+
+
+def _describe(problem: Problem, solutions: Rows, rows: Ints, scenario: str | None, payload: Payload) -> dict[str, Any]:
     """The views of these elites in one setting; arrays go to the payload, each as differences along its second axis."""
     batches = [
-        problem.elite_view(elites.solutions[rows[start : start + _BATCH]], scenario)
-        for start in range(0, len(rows), _BATCH)
+        problem.elite_view(solutions[rows[start : start + _BATCH]], scenario) for start in range(0, len(rows), _BATCH)
     ]
     view = dict(batches[0])
     for name in view.pop("per_elite", ()):
         whole = np.concatenate([np.asarray(batch[name]) for batch in batches])
         numbers, scale = _rounded(whole, view)
-        if scale is not None and numbers.ndim > 2:
+        smooth = scale is not None and numbers.ndim > 2  # differences along the second axis, time, are small
+        if smooth:
             numbers = np.diff(numbers, axis=1, prepend=np.zeros_like(numbers[:, :1]))
-        view[name] = {"values": payload.add(numbers), "scale": scale, "differences": scale is not None and whole.ndim > 2}
+        view[name] = {"values": payload.add(numbers), "scale": scale, "differences": smooth}
     for name, value in view.items():
         if isinstance(value, np.ndarray):
             view[name] = payload.add(value)

@@ -9,7 +9,7 @@
       const answer = await fetch(`update?since=${encodeURIComponent(stamp)}`, { cache: "no-store" });
       if (answer.status === 200) await take(await answer.json());
       else if (answer.status !== 204) throw new Error(`the server answered ${answer.status}`);
-      Page.by("footer").dataset.checked = String(Date.now());
+      if (Page.by("state").dataset.state === "gone") Page.state(Page.document.runs.length ? Page.document.runs[0].state : "none");
     } catch (error) {
       Page.state("gone", "server gone");
     }
