@@ -66,7 +66,7 @@ def walk() -> Walk:
 
 def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
     """A bowl whose n features are its n variables."""
-    space = FeatureSpace({name: (0.0, 1.0) for name in names or tuple(f"f{i}" for i in range(n))})
+    space = FeatureSpace(dict.fromkeys(names or tuple(f"f{i}" for i in range(n)), (0.0, 1.0)))
     return FunctionProblem(
         lambda rows: (1.0 - ((rows - 0.4) ** 2).mean(axis=1), rows),
         solutions=tl.Box(n),

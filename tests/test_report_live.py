@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from report_runs import bowl_run, walk_run
 
+from report_runs import bowl_run, walk_run
 from tesselite.report.live import LiveServer
 from tesselite.run_folder import RunFolder
 

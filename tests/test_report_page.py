@@ -1,4 +1,4 @@
-"""The interactive page without a browser: what is put into it, how it is packed, and that nothing can break out of it."""
+"""The interactive page without a browser: what is in it, how it is packed, and that nothing can break out of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 
 import tesselite as tl
+from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 from tesselite.archive import Archive
 from tesselite.report.page import write_report
 from tesselite.report.page.html import document_of, page_of, run_names
@@ -102,14 +102,21 @@ def test_equal_arrays_are_kept_once():
         payload.add(np.arange(5))
 
 
-@pytest.mark.parametrize(("values", "kind"), [([], "int16"), ([5, -3], "int16"), ([40_000], "int32"), ([2**40], "float64")])
+@pytest.mark.parametrize(
+    ("values", "kind"), [([], "int16"), ([5, -3], "int16"), ([40_000], "int32"), ([2**40], "float64")]
+)
 def test_whole_numbers_take_the_smallest_type(values, kind):
     packed = whole_numbers(np.array(values, dtype=np.int64))
     assert packed.dtype == kind
     assert packed.tolist() == values
 
 
-@given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
 def test_documents_are_json_without_markup(document):
     text = document_text(document)
     assert not set("<>&") & set(text)
@@ -214,7 +221,10 @@ def test_too_many_views_are_thinned_and_the_best_stays(walked, monkeypatch):
     views = describe_views(walk(), elites, Payload(), {}, n_bytes=20 * one)
     assert views[0]["rows"]["shape"][0] <= 20
     payload = Payload()
-    rows = unpack(describe_views(walk(), elites, payload, {}, n_bytes=20 * one)[0]["rows"], zlib.decompress(base64.b64decode(payload.packed())))
+    rows = unpack(
+        describe_views(walk(), elites, payload, {}, n_bytes=20 * one)[0]["rows"],
+        zlib.decompress(base64.b64decode(payload.packed())),
+    )
     assert int(np.argmin(elites.fitness)) in rows
     assert rows[0] == 0
     assert rows[-1] == len(elites) - 1
