@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for report_runs
 
-PATIENCE = 120.0  # seconds: for machines that do much else at the same time
+PATIENCE = 60.0  # seconds: for machines that do much else at the same time
 
 
 def _missing() -> str:

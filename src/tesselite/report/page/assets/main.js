@@ -90,6 +90,7 @@
       for (const id of ["axes-card", "progress-card"]) Page.by(id).hidden = true;
       Page.by("title").textContent = "tesselite";
       Page.state("none");
+      document.body.dataset.ready = "all";
       return;
     }
     about(described);
