@@ -105,7 +105,7 @@ class Problem(ABC):
 
         "kind" names the drawing: "posture", "trajectory" or "gait" (see docs/report.md for what each needs).
         "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for all of them.
-        "step" is the precision in which real values are kept; by default a 4000th of their range, which is the finest.
+        "step" maps such an entry to the precision in which it is kept: a 4000th of its range is the finest.
         """
         return {}
 

@@ -68,16 +68,17 @@ def _best_first(fitness: npt.NDArray[np.float64], direction: str) -> Ints:
 
 def _size(view: dict[str, Any]) -> int:
     """Bytes that one elite takes: what `_describe` makes of the arrays of a view of one."""
-    return sum(_rounded(view[name], view)[0].nbytes for name in view.get("per_elite", ()))
+    steps = view.get("step", {})
+    return sum(_rounded(view[name], steps.get(name, 0.0))[0].nbytes for name in view.get("per_elite", ()))
 
 
-def _rounded(values: npt.NDArray[Any], view: dict[str, Any]) -> tuple[npt.NDArray[Any], list[float] | None]:
+def _rounded(values: npt.NDArray[Any], step: float) -> tuple[npt.NDArray[Any], list[float] | None]:
     """Real values as whole numbers of steps, and (offset, step); whole numbers as they are."""
     values = np.asarray(values)
     if values.dtype.kind != "f":
         return values, None
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
-    step = max(float(view.get("step", 0.0)), (high - low) / _MOST_STEPS) or 1.0
+    step = max(step, (high - low) / _MOST_STEPS) or 1.0
     return np.rint((values - low) / step).astype(np.int16), [low, step]
 
 
@@ -94,9 +95,10 @@ def _describe(problem: Problem, solutions: Rows, rows: Ints, scenario: str | Non
         problem.elite_view(solutions[rows[start : start + _BATCH]], scenario) for start in range(0, len(rows), _BATCH)
     ]
     view = dict(batches[0])
+    steps = view.pop("step", {})
     for name in view.pop("per_elite", ()):
         whole = np.concatenate([np.asarray(batch[name]) for batch in batches])
-        numbers, scale = _rounded(whole, view)
+        numbers, scale = _rounded(whole, steps.get(name, 0.0))
         smooth = scale is not None and numbers.ndim > 2  # differences along the second axis, time, are small
         if smooth:
             numbers = np.diff(numbers, axis=1, prepend=np.zeros_like(numbers[:, :1]))
