@@ -233,6 +233,22 @@ def plot(
     draw(folder, out, kind.value, json_)
 
 
+@app.command("film")
+def film(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod.")],
+    elite: Annotated[str, typer.Option(help="best, or the number of a niche.")] = "best",
+    scenario: Annotated[str | None, typer.Option(help="A damage, as 'leg 2'; none by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
+        "gait.gif"
+    ),
+    json_: JsonOption = False,
+) -> None:
+    """Film an elite of the hexapod walking."""
+    from tesselite.cli.picturing import make_film
+
+    make_film(folder, elite, scenario, out, json_)
+
+
 @app.command("cvt")
 def cvt(
     dims: Annotated[

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from tesselite.evaluation import Problem
 
-
 if TYPE_CHECKING:
     from tesselite.problems.functions import rastrigin, sphere
     from tesselite.problems.hexapod_locomotion import hexapod

@@ -96,7 +96,7 @@ class Hexapod(Problem):
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
         from tesselite.problems.hexapod_locomotion.pictures import plot_walk
 
-        best = archive.best()
+        best = archive.best
         if best is None:
             return []
         title = f"{self.name}: the best elite, {best.fitness / DURATION:.2f} m/s"

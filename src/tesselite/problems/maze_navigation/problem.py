@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
 from tesselite.evaluation import Evaluation, Problem
+from tesselite.feature_space import FeatureSpace
 from tesselite.problems.maze_navigation import layout
 from tesselite.problems.maze_navigation.networks import Networks
-from tesselite.problems.maze_navigation.robot import Robot
+from tesselite.problems.maze_navigation.robot import SPEED, Robot
 from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads, in_chunks
@@ -63,7 +63,10 @@ class Maze(Problem):
         for time in self.times.tolist():
             bounds[f"x{time}"] = (0.0, float(width))
             bounds[f"y{time}"] = (0.0, float(height))
-        self.features = FeatureSpace(bounds, sampler=self.sample)
+        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
+        farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
+        anywhere = n_points == 1 and SPEED * steps >= farthest
+        self.features = FeatureSpace(bounds, sampler=None if anywhere else self.sample)
         # A robot that only stands still has this fitness: no elite is worse.
         self.floor = float(np.hypot(world.start[0] - world.goal[0], world.start[1] - world.goal[1]))
 

@@ -144,7 +144,7 @@ def tile_masks(
     bounds_at: Any,
     masks: Any,
 ) -> Any:
-    """masks[r] = bits of the sixteen columns whose score with row r reaches bounds[bounds_at + r]; all bits or-ed."""
+    """masks[r] = bits of the sixteen columns whose score with row r is at least bounds[bounds_at + r]; their union."""
     whole = types.int64
     signature = types.int64(xs, whole, whole, panel, whole, bias, whole, bounds, whole, masks)
 
