@@ -290,6 +290,14 @@ def test_the_command_gives_the_run_again(walked, tmp_path):
     assert command_of(read_run(grid)).startswith("tesselite run 'a b' --grid 3x4 --evaluations 2000")
 
 
+def test_given_centroids_are_named_in_the_command(tmp_path):
+    niches = tl.VoronoiTessellation(bowl(2).features, np.random.default_rng(1).random((20, 2)))
+    folder = bowl_run(tmp_path / "run", 2, n_niches=None, tessellation=niches)
+    assert f"--centroids {folder / 'centroids.parquet'} " in command_of(read_run(folder))
+    folder = bowl_run(tmp_path / "other", 2, n_niches=20, p=1.0, n_samples=300, method="lloyd")
+    assert "--niches 20 --samples 300 -p 1 --method lloyd " in command_of(read_run(folder))
+
+
 def test_states(tmp_path, walked):
     assert read_run(walked).state == "finished"
     folder = bowl_run(tmp_path / "run", 2)

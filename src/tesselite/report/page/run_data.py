@@ -133,9 +133,13 @@ def command_of(run: RunData) -> str:
     words = ["tesselite", "run", settings.problem]
     if niches["kind"] == "grid":
         words += ["--grid", "x".join(str(cells) for cells in niches["shape"])]
-    elif niches.get("p", 2.0) == 2.0:
-        words += ["--niches", str(niches["n_niches"])]
-    else:
+    elif "wanted" in niches or niches["kind"] == "cvt":
+        wanted = niches.get("wanted", niches)
+        words += ["--niches", str(wanted["n_niches"])]
+        words += ["--samples", str(wanted["n_samples"])] if wanted.get("n_samples") else []
+        words += ["-p", f"{wanted['p']:g}"] if wanted.get("p", 2.0) != 2.0 else []
+        words += ["--method", wanted["method"]] if wanted.get("method") else []
+    else:  # centroids that were given
         words += ["--centroids", str(run.folder / "centroids.parquet")]
     words += ["--evaluations", str(settings.evaluations), "--initial", str(settings.initial)]
     words += ["--batch-size", str(settings.batch_size)]
@@ -145,13 +149,14 @@ def command_of(run: RunData) -> str:
 
 
 def describe_run(
-    run: RunData, payload: Payload, *, with_views: bool = True, view_bytes: int = VIEW_BYTES
+    run: RunData, payload: Payload, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
 ) -> dict[str, Any]:
     """A run as the document of the page holds it; arrays go to the payload."""
     archive, settings = run.archive, run.settings
     direction = archive.direction if archive else (run.problem.direction if run.problem else "max")
     described: dict[str, Any] = {
         "name": run.name,
+        "group": group or run.name,
         "folder": str(run.folder),
         "problem": settings.problem,
         "state": run.state,
@@ -203,7 +208,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
     if niches["kind"] == "grid":
         cut = f"grid of {' × '.join(str(cells) for cells in niches['shape'])}"
     else:
-        cut = f"{niches['n_niches']:,} {'centroidal ' if niches['kind'] == 'voronoi' else ''}Voronoi niches"
+        cut = f"{niches['n_niches']:,} Voronoi niches"
         cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {niches['p']:g}"
     shown = [
         ("Problem", settings.problem),

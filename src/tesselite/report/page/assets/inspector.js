@@ -116,7 +116,6 @@
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
-    show.frame = show.drawer && show.drawer.duration && !Page.still ? 0 : 0;
     if (show.drawer && show.drawer.time) show.frame = frames() - 1; // begin with the whole story
     canvas.setAttribute("aria-label", show.drawer ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : "");
     show.extra = show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
@@ -131,7 +130,6 @@
     stop();
     const chosen = Page.row >= 0;
     Page.by("elite-body").hidden = !chosen;
-    Page.by("elite-hint").hidden = chosen;
     Page.by("elite-title").textContent = chosen ? `Elite of niche ${Page.run.archive.niches[Page.row].toLocaleString("en")}` : "Elite";
     if (!chosen) return;
     numbers();

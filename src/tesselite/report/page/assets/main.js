@@ -85,7 +85,9 @@
     const note = Page.document.message || (described && !described.archive ? "This run has saved no archive yet: it appears here after the first checkpoint." : "");
     message.hidden = !note;
     message.textContent = note;
-    for (const id of ["archive", "about-card", "figures"]) Page.by(id).hidden = !described || (id === "archive" && !(described.archive && described.archive.fitness.length));
+    const filled = Boolean(described && described.archive && described.archive.fitness.length);
+    for (const id of ["archive", "elite-card"]) Page.by(id).hidden = !filled;
+    for (const id of ["about-card", "figures"]) Page.by(id).hidden = !described;
     if (!described) {
       for (const id of ["axes-card", "progress-card"]) Page.by(id).hidden = true;
       Page.by("title").textContent = "tesselite";
@@ -98,10 +100,11 @@
     Page.state(described.state);
     const old = Page.run;
     Page.run = null;
-    if (described.archive && described.archive.fitness.length) {
+    if (filled) {
       const niche = old && Page.row >= 0 ? old.archive.niches[Page.row] : -1;
       const run = Page.elites(described);
-      Page.row = old && niche >= 0 && niche < run.archive.n_niches ? run.row_of(niche) : -1;
+      Page.row = niche >= 0 && niche < run.archive.n_niches ? run.row_of(niche) : -1;
+      if (Page.row < 0) Page.row = run.best();
       if (old && old.name === described.name) {
         run.range = old.range;
         run.brushes = old.brushes;

@@ -122,6 +122,7 @@
         const [x0, y0] = place.get(from), [x1, y1] = place.get(to);
         context.beginPath();
         if (from === to) context.arc(x0, y0 - 10, 7, 0, 2 * Math.PI);
+        else if (Math.abs(x1 - x0) < 5) { context.moveTo(x0, y0); context.quadraticCurveTo(x0 + (y1 > y0 ? 26 : -26), (y0 + y1) / 2, x1, y1); }
         else { context.moveTo(x0, y0); context.bezierCurveTo(x0 + (x1 - x0) * 0.4, y0 - (x1 < x0 ? 25 : 0), x1 - (x1 - x0) * 0.4, y1 - (x1 < x0 ? 25 : 0), x1, y1); }
         context.strokeStyle = Page.colours.series(weight >= 0 ? 0 : 1);
         context.globalAlpha = weight === 0 ? 0.15 : 0.75;
