@@ -58,8 +58,20 @@ def run_names(folders: Sequence[Path]) -> list[str]:
 def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[dict[str, Any], Payload]:
     """What the page shows of these runs, and the arrays that the document refers to."""
     payload = Payload()
-    described = [describe_run(run, payload, with_views=with_views, view_bytes=VIEW_BYTES // len(runs)) for run in runs]
-    return {"made_by": __version__, "runs": described}, payload
+    groups = [run.name for run in runs]
+    if len(runs) > 1:
+        from tesselite.report.page.comparison import compare, group_names
+
+        groups = group_names(runs)
+    n_bytes = VIEW_BYTES // len(runs)
+    described = [
+        describe_run(run, payload, group=group, with_views=with_views, view_bytes=n_bytes)
+        for run, group in zip(runs, groups, strict=True)
+    ]
+    document: dict[str, Any] = {"made_by": __version__, "runs": described}
+    if len(runs) > 1:
+        document["comparison"] = compare(runs, groups)
+    return document, payload
 
 
 def page_of(document: dict[str, Any], payload: Payload, *, live: dict[str, Any] | None = None) -> str:
