@@ -160,7 +160,7 @@ def _construct(
         cache=True,
     )
     place.write_tessellation(niches)
-    settings = replace(settings, niches=describe_niches(niches))
+    settings = replace(settings, niches=describe_niches(niches, wanted=wanted))
     place.write_settings(settings)
     return settings, niches
 
