@@ -32,7 +32,9 @@ def nearest(points, centroids, p):
 
 
 def kinds(d, p):
-    return ["brute", "tree", "table"] if d == 2 and p == 2.0 else ["brute", "tree"]
+    if p != 2.0:
+        return ["brute", "tree"]
+    return ["brute", "tree", "panels", "table"] if d == 2 else ["brute", "tree", "panels"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,17 +68,17 @@ def test_agrees_with_brute_force_ties_and_duplicates_included(seed, d, k, p, lev
             np.testing.assert_array_equal(found, expected, err_msg=kind)
 
 
-@pytest.mark.parametrize("kind", ["brute", "tree", "table"])
+@pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels"])
 def test_hand_solved(kind):
     index = build_index(np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9], [0.5, 0.9]]), 2.0, kind)
     points = np.array([[0.0, 0.0], [1.0, 0.2], [0.5, 1.0], [0.5, 0.1], [50.0, 0.0], [-1e200, 5.0]])
     np.testing.assert_array_equal(index.query(points), [0, 1, 2, 0, 1, 0])
 
 
-@pytest.mark.parametrize("d", [2, 3, 6])
+@pytest.mark.parametrize("d", [2, 3, 6, 7, 40, 300])
 def test_large_sets(d):
     rng = np.random.default_rng(d)
-    centroids = rng.random((20_000, d))
+    centroids = rng.random((20_000 if d < 40 else 700, d))
     points = np.concatenate([rng.random((300, d)), rng.random((60, d)) * 3 - 1, centroids[:50]])
     np.testing.assert_array_equal(build_index(centroids).query(points), nearest(points, centroids, 2.0))
 
@@ -110,5 +112,7 @@ def test_inputs_are_not_changed():
 def test_refused():
     with pytest.raises(ValueError, match="kind"):
         build_index(np.zeros((3, 2)), 2.0, "magic")
+    with pytest.raises(ValueError, match="panels"):
+        build_index(np.zeros((3, 2)), 1.0, "panels")
     with pytest.raises(ValueError, match="table"):
         build_index(np.zeros((3, 3)), 2.0, "table")

@@ -217,8 +217,9 @@ class Archive:
                 new = np.empty((size, *old.shape[1:]), old.dtype)
                 new[: self._n] = old[: self._n]
                 setattr(self, name, new)
-        if len(self._keys) and 2 * need > len(self._keys):
-            self._keys, self._rows = elitism.new_index(self.n_niches, 2 * need)
+        # The compiled loop fills every row there is room for, so the index must hold them all at most half full.
+        if len(self._keys) and 2 * len(self._fitness) > len(self._keys):
+            self._keys, self._rows = elitism.new_index(self.n_niches, len(self._fitness))
             elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
 
     def add(self, solutions: Any, fitness: Any, features: Any, *, evaluation: int = 0) -> Added:
@@ -330,7 +331,11 @@ class Archive:
         return iter(self.elites())
 
     def __contains__(self, niche: object) -> bool:
-        return isinstance(niche, int | np.integer) and self.get(int(niche)) is not None
+        return (
+            isinstance(niche, int | np.integer)
+            and bool(0 <= niche < self.n_niches)
+            and self.get(int(niche)) is not None
+        )
 
     def get(self, niche: int) -> Elite | None:
         """The elite of a niche, or None if it is empty; IndexError for a number that is no niche."""
@@ -350,9 +355,9 @@ class Archive:
     def merge(self, other: Archive) -> int:
         """Take over every elite of `other` that is better than the one here; returns how many.
 
-        Of equal fitness the one first in the order of (features, solution, evaluation) wins, so that merging is
-        commutative, associative and idempotent. Counts of invalid rows stay. ValueError unless both archives share
-        tessellation, direction and solution rows.
+        Of equal fitness the one whose bytes (fitness, features, solution) and then evaluation come first wins, a
+        total order that NaN in a solution cannot upset, so that merging is commutative, associative and idempotent.
+        Counts of invalid rows stay. ValueError unless both archives share tessellation, direction and solution rows.
         """
         if other.direction != self.direction or other._solutions.dtype != self._solutions.dtype:
             raise ValueError("merge: expected an archive of the same direction and dtype")
@@ -376,8 +381,9 @@ class Archive:
 
     def _tie_order(self, row: int) -> tuple[Any, ...]:
         return (
-            self._features[row].tolist(),
-            self._solutions[row].tolist(),
+            self._fitness[row].tobytes(),
+            self._features[row].tobytes(),
+            self._solutions[row].tobytes(),
             int(self._evaluations[row]),
         )
 

@@ -9,6 +9,7 @@ the clock is written, so equal searches give equal bytes.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -94,8 +95,19 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
     return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
 
 
-def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None, embed: bool = True) -> Path:
-    """Write the archive, atomically. `evaluations` makes the file a checkpoint of a search."""
+def _digest(about: dict[str, Any], table: Any) -> str:
+    """SHA-256 of all that a file says: Parquet itself does not notice a flipped bit."""
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        whole = column.combine_chunks()
+        values = (whole.flatten() if name == "solution" else whole).to_numpy()
+        digest.update(f"{name} {len(values)} {values.dtype.str}".encode())
+        digest.update(values)
+    return digest.hexdigest()
+
+
+def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
+    """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -120,11 +132,12 @@ def save_archive(archive: Archive, path: Path, *, evaluations: int | None = None
         "floor": archive.floor,
         "width": archive.width,
         "dtype": archive.solutions.dtype.str,
-        "evaluations": evaluations,
+        "search": search,
         "invalid": dict(sorted(archive.invalid.items())),
         "out_of_bounds": archive.out_of_bounds,
         "tessellation": describe_tessellation(archive.tessellation, embed=embed),
     }
+    about["digest"] = _digest(about, table)
     table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
     write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
     return path
@@ -138,13 +151,15 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:
-        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({str(error).splitlines()[0]})") from None
-    about = (table.schema.metadata or {}).get(_KEY)
-    if about is None:
+        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+            table = file.read()
+        about = (table.schema.metadata or {}).get(_KEY)
+        described = None if about is None else json.loads(about)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({said})") from None
+    if not isinstance(described, dict):
         raise ValueError(f"{path}: a Parquet file, but not an archive of tesselite")
-    described = json.loads(about)
     if described.get("format") != FORMAT:
         raise ValueError(
             f"{path}: written in format {described.get('format')} by tesselite {described.get('version')}; "
@@ -152,6 +167,8 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     if "niche" not in table.column_names:
         raise ValueError(f"{path}: a file of tesselite, but not an archive")
+    if described.pop("digest", None) != _digest(described, table):
+        raise ValueError(f"{path}: damaged (its content is not what was written)")
     return table, described
 
 
@@ -160,8 +177,8 @@ def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archiv
     return load_checkpoint(path, tessellation)[0]
 
 
-def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, int | None]:
-    """An archive and the evaluations it took, None if the file does not say."""
+def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, dict[str, Any] | None]:
+    """An archive and the state of the search that filled it, None if the file does not hold any."""
     table, about = _read(path)
     archive = Archive(
         _tessellation(about["tessellation"], tessellation, path),
@@ -188,4 +205,4 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
     )
     archive.invalid = Counter(about["invalid"])
     archive.out_of_bounds = about["out_of_bounds"]
-    return archive, about["evaluations"]
+    return archive, about["search"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -16,7 +17,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f".part{path.suffix}", dir=path.parent)
     except OSError as error:
-        raise OSError(error.errno, f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(path, error) from error
     os.close(handle)
     temporary = Path(name)
     try:
@@ -28,10 +29,16 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         _sync_folder(path.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise OSError(error.errno, f"cannot write {path}: {error.strerror or error}") from error
+        raise cannot_write(path, error) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def cannot_write(path: Path, error: OSError) -> OSError:
+    """The error to raise instead: it names the file, and says why in the system's words whoever noticed it."""
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return OSError(error.errno or errno.EIO, f"cannot write {path}: {why}")
 
 
 def _umask() -> int:

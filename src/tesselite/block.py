@@ -83,17 +83,21 @@ def block_of_function(function: Any, width: int, n_features: int, scenario: int 
     source = f"""
 def block(rows, n, fitness, features, status):
     solutions = carray(rows, (n, {width}))
+    x = empty({width})
     for i in range(n):
-        x = solutions[i]
+        for j in range({width}):
+            x[j] = solutions[i, j]  # a copy: what the function does to it must not reach the archive
         try:
             f, b = {call}
+            if len(b) != {n_features}:
+                raise ValueError("wrong number of features")
             fitness[i] = f
 {copy}
             status[i] = 0
         except Exception:
             status[i] = 1
 """
-    names: dict[str, Any] = {"carray": numba.carray, "function": function}
+    names: dict[str, Any] = {"carray": numba.carray, "empty": np.empty, "function": function}
     exec(source, names)
     return numba.cfunc(SIGNATURE, nopython=True, error_model="numpy")(names["block"])
 

@@ -32,7 +32,7 @@ _LOG = (
     -0.11620648400270368,
     0.06572327158522023,
 )
-# sin(a) = a P(a^2), error 1.7e-11, and cos(a) = P(a^2), error 7.5e-13, for |a| <= pi/2
+# sin(a) = a P(a^2), error 2.7e-11, and cos(a) = P(a^2), error 7.5e-13, for |a| <= pi/2
 _SIN_HALF = (
     0.9999999999829191,
     -0.16666666616815567,

@@ -46,11 +46,11 @@ class FeatureSpace:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
         self.names: tuple[str, ...] = tuple(str(name) for name in features)
         try:
-            bounds = np.array([tuple(features[name]) for name in features], dtype=np.float64).reshape(-1, 2)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"features: expected a (low, high) pair of numbers for each name, got {features!r}"
-            ) from None
+            bounds = np.array([tuple(features[name]) for name in features], dtype=np.float64)
+        except (AttributeError, TypeError, ValueError):
+            bounds = np.empty(0)
+        if bounds.shape != (len(self.names), 2):
+            raise ValueError(f"features: expected a (low, high) pair of numbers for each name, got {features!r}")
         for name, (low, high) in zip(self.names, bounds, strict=True):
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ValueError(f"features: expected finite low < high for {name!r}, got ({low}, {high})")
@@ -106,13 +106,19 @@ class FeatureSpace:
         scaled = features.copy()
         for i, name in enumerate(self.names):
             if name in self.scales:
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    scaled[:, i] = self.scales[name].forward(features[:, i])
+                forward = self.scales[name].forward
+                with np.errstate(all="ignore"):
+                    scaled[:, i] = forward(features[:, i])
+                    # Outside the bounds a scale need not be defined (the log of -1): then the nearest bound counts.
+                    undefined = np.isfinite(features[:, i]) & ~np.isfinite(scaled[:, i])
+                    if undefined.any():
+                        scaled[undefined, i] = forward(features[undefined, i].clip(self.low[i], self.high[i]))
         return scaled
 
     def to_unit(self, features: Array) -> Array:
         """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside."""
-        return (self._scaled(features) - self._from) * self.per_unit
+        with np.errstate(over="ignore"):  # very far outside is outside all the same
+            return (self._scaled(features) - self._from) * self.per_unit
 
     def from_unit(self, unit: Array) -> Array:
         """The inverse of `to_unit`, up to rounding."""

@@ -18,6 +18,13 @@ from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
 
 
+def _check(direction: str, scenarios: Sequence[str]) -> None:
+    if direction not in ("max", "min"):
+        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
+    if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
+        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+
+
 class FunctionProblem(Problem):
     """A problem made from a Python function; see `problem`."""
 
@@ -33,10 +40,7 @@ class FunctionProblem(Problem):
         batch: bool = False,
         name: str | None = None,
     ) -> None:
-        if direction not in ("max", "min"):
-            raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-        if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
-            raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+        _check(direction, scenarios)
         self.function = function
         self.solutions = solutions
         self.features = features
@@ -119,6 +123,7 @@ class CompiledProblem(Problem):
         scenarios: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
     ) -> None:
+        _check(direction, scenarios)
         if solutions.dtype != np.float64:
             raise ValueError("solutions: a compiled problem needs rows of float64")
         self.name = name
@@ -143,7 +148,12 @@ class CompiledProblem(Problem):
         if self.scenarios:
             number = -1 if scenario is None else self.scenarios.index(scenario)
         if number not in self._blocks:
-            self._blocks[number] = self._make_block(number)
+            try:
+                self._blocks[number] = self._make_block(number)
+            except Exception as error:  # Numba lets errors of every kind through
+                raise ValueError(
+                    f"{self.name}: Numba cannot compile this function ({type(error).__name__}: {error})"
+                ) from error
         return int(self._blocks[number].address)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
@@ -171,7 +181,9 @@ class CompiledProblem(Problem):
         plain = getattr(self.function, "py_func", self.function)
         number = -1 if scenario is None else self.scenarios.index(scenario)
         try:
-            plain(*((row, number) if self.scenarios else (row,)))
+            _, features = plain(*((row, number) if self.scenarios else (row,)))
+            if np.shape(features) != (self.features.n,):
+                raise _WrongShape(f"wrong shape: expected {self.features.n} features, got {np.shape(features)}")
         except Exception:
             return traceback.format_exc()
         return f"{self.name}: the compiled function raised an exception that the interpreted one does not"

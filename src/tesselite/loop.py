@@ -28,7 +28,7 @@ from tesselite.crew import (
     wait_until_done,
 )
 from tesselite.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
-from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.grid import UP_A_HAIR, GridTessellation
 from tesselite.tessellation.nearest.rows import find_rows
 from tesselite.tessellation.voronoi import VoronoiTessellation
 from tesselite.variation import Operator
@@ -49,7 +49,7 @@ def _grid_rows(unit: Any, out: Any, start: int, stop: int, cells: Any, strides: 
     for i in range(start, stop):
         niche = 0
         for j in range(cells.shape[0]):
-            cell = min(max(np.floor(unit[i, j] * cells[j]), 0.0), cells[j] - 1.0)
+            cell = min(max(np.floor(unit[i, j] * cells[j] * UP_A_HAIR), 0.0), cells[j] - 1.0)
             niche += np.int64(cell) * strides[j]
         out[i] = niche
 
@@ -280,6 +280,7 @@ class CompiledLoop:
             archive.reserve(max(self._batch_size, len(archive)))
             counts = np.zeros(_N_COUNTS, np.int64)
             counts[_ROWS] = len(archive)
+            control = new_control()
             task = (
                 search.evaluations,
                 evaluations,
@@ -297,12 +298,15 @@ class CompiledLoop:
                 archive.arrays(),
                 *archive.index(),
                 counts,
-                new_control(),
+                control,
             )
             helping = (
                 [self._pool.submit(_run_batches, False, *task) for _ in range(self._helpers)] if self._pool else []
             )
-            _run_batches(True, *task)
+            try:
+                _run_batches(True, *task)
+            finally:
+                dismiss(control)  # an interrupt before the leader began must not leave the helpers waiting for ever
             for helper in helping:
                 helper.result()
             archive.note_filled(int(counts[_ROWS]))

@@ -5,14 +5,19 @@ The search is in `tesselite.search`, the files in `tesselite.run_folder`, the di
 
 from __future__ import annotations
 
+import hashlib
+import math
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from tesselite import __version__
 from tesselite import variation as operators
@@ -21,6 +26,8 @@ from tesselite.evaluation import Problem
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
 from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, tessellate
 from tesselite.seeds import checked_seed
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.threads import checked_threads
 
 CHECKPOINT_SECONDS = 30.0
 _PROGRESS_ROWS = 200  # about so many rows in progress.csv
@@ -80,26 +87,69 @@ def start(
     observer: Observer | None = None,
 ) -> Summary:
     """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
+    started = time.perf_counter()
     if evaluations < 1 or batch_size < 1:
         raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
-    started = time.perf_counter()
+    _check_options(threads, checkpoint_seconds)
     seed = checked_seed(seed)
-    with RunFolder.create(folder) as place:
+    niches: Tessellation | None = None
+    if n_niches is None or grid is not None or tessellation is not None:
         niches = tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation)
-        search = _search(problem, niches, variation, initial, seed)
-        settings = Settings(
-            problem=spec or problem.name,
-            evaluations=evaluations,
-            initial=initial,
-            batch_size=batch_size,
-            variation=str(search.variation) if isinstance(search.variation, operators.Operator) else "own",
-            seed=seed,
-            niches=describe_niches(niches),
-        )
-        place.write_tessellation(niches)
-        place.write_settings(settings)
-        place.cut_progress(0)
-        return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+    # A search on one niche: whatever is wrong with the options shows before the folder is made.
+    trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
+    settings = Settings(
+        problem=spec or problem.name,
+        problem_fingerprint=_fingerprint(problem),
+        evaluations=evaluations,
+        initial=initial,
+        batch_size=batch_size,
+        variation=str(trial.variation) if isinstance(trial.variation, operators.Operator) else "own",
+        seed=seed,
+        niches={"kind": "cvt", "n_niches": n_niches} if niches is None else describe_niches(niches),
+    )
+    if settings.niches["kind"] == "custom":
+        raise ValueError(f"tessellation: a run folder can hold a grid or centroids, got {type(niches).__name__}")
+    with RunFolder.create(folder) as place:
+        try:
+            if niches is None:
+                settings, niches = _construct(place, settings, problem)
+            else:
+                place.write_tessellation(niches)
+                place.write_settings(settings)
+            search = _search(problem, niches, variation, initial, seed)
+            return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+        except Exception:
+            place.abandon_if_empty()
+            raise
+
+
+def _construct(place: RunFolder, settings: Settings, problem: Problem) -> tuple[Settings, Tessellation]:
+    """Construct the CVT that the settings ask for. They are on disk before, so that a crash here loses nothing."""
+    place.write_settings(settings)
+    niches = tessellate(problem, settings.seed, n_niches=settings.niches["n_niches"])
+    place.write_tessellation(niches)
+    settings = replace(settings, niches=describe_niches(niches))
+    place.write_settings(settings)
+    return settings, niches
+
+
+def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
+    checked_threads(threads)
+    if not 0 <= checkpoint_seconds < math.inf:
+        raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
+
+
+def _fingerprint(problem: Problem) -> str:
+    """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
+    solutions, features = problem.solutions, problem.features
+    scales = sorted((name, scale.name) for name, scale in features.scales.items())
+    kind = type(solutions).__name__, solutions.width, solutions.dtype.str
+    digest = hashlib.sha256(repr((kind, features.names, scales, problem.direction, problem.floor)).encode())
+    for values in (features.low, features.high):
+        digest.update(values.tobytes())
+    for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
+        digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
+    return digest.hexdigest()
 
 
 def resume(
@@ -120,8 +170,10 @@ def resume(
     `other_version`, since its result could then differ from that of an uninterrupted run.
     """
     started = time.perf_counter()
+    _check_options(threads, checkpoint_seconds)
     with RunFolder.open(Path(folder)) as place:
         settings, version = place.read_settings()
+        stored = settings, version
         if version != __version__ and not other_version:
             raise ValueError(
                 f"{folder}: started by tesselite {version}, this is {__version__}; install that version, or accept "
@@ -131,6 +183,11 @@ def resume(
             from tesselite.problems import by_name
 
             problem = by_name(settings.problem)
+        if _fingerprint(problem) != settings.problem_fingerprint:
+            raise ValueError(
+                f"{folder}: the solutions, features, direction or floor of {settings.problem} are not those that the "
+                "run was started with"
+            )
         if evaluations is not None and evaluations != settings.evaluations:
             if evaluations < settings.evaluations:
                 raise ValueError(
@@ -142,11 +199,15 @@ def resume(
             operator = variation
         else:
             operator = operators.by_name(settings.variation)
-        search = _search(
-            problem, _stored_tessellation(place, settings, problem), operator, settings.initial, settings.seed
-        )
+        if settings.niches["kind"] == "cvt":
+            settings, niches = _construct(place, settings, problem)
+        else:
+            niches = _stored_tessellation(place, settings, problem)
+        search = _search(problem, niches, operator, settings.initial, settings.seed)
         place.restore(search)
-        place.write_settings(settings)
+        place.read_progress()  # raises if it is damaged, before anything is written
+        if (settings, __version__) != stored:
+            place.write_settings(settings)
         return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
 
 
@@ -165,12 +226,12 @@ def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int
 def _stored_tessellation(place: RunFolder, settings: Settings, problem: Problem) -> Tessellation:
     niches: Tessellation
     if settings.niches["kind"] == "grid":
-        niches = tessellate(problem, settings.seed, grid=settings.niches["shape"])
+        niches = tessellate(problem, settings.seed, grid=settings.niches.get("shape"))
     else:
         from tesselite.tessellation.files import load_tessellation
 
         niches = load_tessellation(place.centroids_file, problem.features)
-    if niches.fingerprint() != settings.niches["fingerprint"]:
+    if niches.fingerprint() != settings.niches.get("fingerprint"):
         raise ValueError(
             f"{place.path}: the niches or the problem's features are not those that the run was started with"
         )
@@ -189,8 +250,10 @@ def _carry_on(
 ) -> Summary:
     """Spend what is left of the budget, saving as we go."""
     before = place.cut_progress(search.evaluations)
+    if search.evaluations >= settings.evaluations:
+        return Summary(search, problem, place.path, time.perf_counter() - started, before)
     milestone = max(settings.batch_size, settings.evaluations // _PROGRESS_ROWS)
-    _warm_up(search, problem, settings.batch_size, threads)
+    _warm_up(search, problem, threads)
     searching, saved_at = 0.0, time.perf_counter()
     next_row = (search.evaluations // milestone + 1) * milestone
     steps = batches(
@@ -211,30 +274,33 @@ def _carry_on(
             if search.evaluations >= next_row or search.evaluations == settings.evaluations:
                 place.append_progress(search, before + searching)
                 next_row = (search.evaluations // milestone + 1) * milestone
-            if received or now - saved_at >= checkpoint_seconds:
+            stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next batch
+            if stopping or now - saved_at >= checkpoint_seconds:
                 place.write_checkpoint(search)
                 saved_at = time.perf_counter()
             if observer:
                 observer(search, settings.evaluations)
-            if received and search.evaluations < settings.evaluations:
+            if stopping and search.evaluations < settings.evaluations:
                 raise Interrupted(received[0], place.path)
         place.write_checkpoint(search)
     return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)
 
 
-def _warm_up(search: MapElites, problem: Problem, batch_size: int, threads: int | None) -> None:
-    """Have everything compiled before the clock of the search starts; calls no function of the user's."""
+def _warm_up(search: MapElites, problem: Problem, threads: int | None) -> None:
+    """Have everything compiled before the clock of the search starts; calls no plain function of the user's."""
     from tesselite.function_problem import CompiledProblem
 
     scratch = _search(problem, search.archive.tessellation, search.variation, 1, 0)
+    middle = (problem.features.low + problem.features.high) / 2
+    solution = scratch.ask(1)
+    scratch.tell([0.0], [middle])
     if isinstance(problem, CompiledProblem):
-        for _ in batches(scratch, problem, 2 * batch_size, batch_size=batch_size, threads=threads):
+        problem.evaluate_rows(solution, None, threads)
+        for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
             pass
     elif isinstance(search.variation, operators.Operator):
-        middle = (problem.features.low + problem.features.high) / 2
-        for _ in range(2):
-            scratch.ask(1)
-            scratch.tell([0.0], [middle])
+        scratch.ask(1)
+        scratch.tell([0.0], [middle])
 
 
 @contextmanager
@@ -248,7 +314,11 @@ def _signals() -> Iterator[list[int]]:
 
     def note(number: int, frame: object) -> None:
         received.append(number)
-        signal.signal(number, old[number])
+        for both, handler in old.items():
+            signal.signal(both, handler)
+        # Not through sys.stderr, which the signal may have interrupted in the middle of a line.
+        with suppress(OSError):
+            os.write(2, b"finishing the batch, then saving; once more to stop at once\n")
 
     for number in old:
         signal.signal(number, note)

@@ -10,7 +10,6 @@ Who runs what is in `tesselite.run`.
 
 from __future__ import annotations
 
-import csv
 import json
 import platform
 from dataclasses import asdict, dataclass, field
@@ -20,12 +19,13 @@ from typing import IO, Any
 
 from tesselite import __version__
 from tesselite.archive import Tessellation
-from tesselite.archive_file import describe_tessellation, load_checkpoint, save_archive
-from tesselite.atomic import write_atomically
+from tesselite.archive_file import describe_tessellation
+from tesselite.atomic import cannot_write, write_atomically
 from tesselite.search import MapElites
 from tesselite.tessellation.grid import GridTessellation
 
 FORMAT = 1
+RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet")
 PROGRESS = (
     "evaluations",
     "seconds",
@@ -43,10 +43,12 @@ PROGRESS = (
 class Settings:
     """What a run is: the problem by name, the niches, the budget, the operator and the seed.
 
-    `niches` describes the tessellation. `options` holds choices of a kind that only some runs have.
+    `problem_fingerprint` tells whether the problem is still the same. `niches` describes the tessellation; its kind
+    is "cvt" until the centroids are constructed. `options` holds choices of a kind that only some runs have.
     """
 
     problem: str
+    problem_fingerprint: str
     evaluations: int
     initial: int
     batch_size: int
@@ -56,11 +58,25 @@ class Settings:
     options: dict[str, Any] = field(default_factory=dict)
 
 
+_KINDS = {
+    "version": str,
+    "problem": str,
+    "evaluations": int,
+    "initial": int,
+    "batch_size": int,
+    "variation": str,
+    "seed": int,
+    "niches": dict,
+    "options": dict,
+}
+
+
 class RunFolder:
     """A folder that holds one run; as a context manager it is locked against a second process."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
+        self._new = new
         self._lock: IO[str] | None = None
 
     @property
@@ -88,20 +104,31 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path) -> RunFolder:
         """A new folder, or an empty one; ValueError if something is in it already."""
-        folder = cls(path)
+        folder = cls(path, new=True)
         if path.exists() and not path.is_dir():
             raise ValueError(f"{path}: expected a folder for the run, found a file")
-        if folder.settings_file.exists():
-            raise ValueError(
-                f"{path}: holds a run already; continue it with `tesselite resume {path}` or choose another folder"
-            )
-        if path.exists() and any(entry.name != ".lock" for entry in path.iterdir()):
-            raise ValueError(f"{path}: is not empty and holds no run; choose another folder")
+        folder._check_free()
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ValueError(f"{path}: cannot make this folder ({error.strerror})") from None
         return folder
+
+    def _check_free(self) -> None:
+        """ValueError unless a new run may live here; what a run left that was killed at its very start may stay."""
+        if self.settings_file.exists():
+            raise ValueError(
+                f"{self.path}: holds a run already; continue it with `tesselite resume {self.path}` "
+                "or choose another folder"
+            )
+        if self.path.exists():
+            names = {entry.name for entry in self.path.iterdir()}
+            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, *self._parts()}):
+                raise ValueError(f"{self.path}: is not empty and holds no run; choose another folder")
+
+    def _parts(self) -> list[str]:
+        """Names of the temporary files that a killed run left."""
+        return [part.name for name in RUN_FILES for part in self.path.glob(f".{name}.*.part*")]
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -117,18 +144,32 @@ class RunFolder:
             import fcntl
 
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:
-            pass  # no such locks on this system: two processes in one folder are the user's own risk
-        except OSError:
+        except BlockingIOError:
             lock.close()
             raise ValueError(f"{self.path}: another process is running here; wait for it or stop it") from None
+        except (ImportError, OSError):
+            pass  # no such locks on this system: two processes in one folder are the user's own risk
         self._lock = lock
+        try:
+            if self._new:
+                self._check_free()  # again: another process may have come and gone before the lock was ours
+            for name in self._parts():
+                (self.path / name).unlink()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._lock:
             self._lock.close()
             self._lock = None
+
+    def abandon_if_empty(self) -> None:
+        """Take back a run that failed before it saved anything, so that it can be started again when mended."""
+        if not self.archive_file.exists():
+            for file in (self.settings_file, self.progress_file, self.centroids_file):
+                file.unlink(missing_ok=True)
 
     # -- settings --------------------------------------------------------------------------------------------------
 
@@ -158,7 +199,12 @@ class RunFolder:
                     f"{self.settings_file}: written in format {about['format']} by tesselite {version}; "
                     f"this is tesselite {__version__}, which reads format {FORMAT}"
                 )
-            return Settings(**{name: about[name] for name in Settings.__dataclass_fields__}), version
+            settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
+            for name, kind in _KINDS.items():
+                if not isinstance(about[name], kind) or isinstance(about[name], bool):
+                    raise TypeError(f"{name} is {about[name]!r}")
+            settings.niches["kind"]  # every description has one
+            return settings, version
         except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
             raise ValueError(
                 f"{self.settings_file}: damaged, or not settings of a tesselite run ({type(error).__name__}: {error})"
@@ -177,15 +223,12 @@ class RunFolder:
 
     def write_checkpoint(self, search: MapElites) -> None:
         """Write the archive as it is after this many evaluations."""
-        save_archive(search.archive, self.archive_file, evaluations=search.evaluations, embed=False)
+        search.save(self.archive_file, embed=False)
 
     def restore(self, search: MapElites) -> None:
         """Bring a fresh search to the state of the last checkpoint, if there is one."""
         if self.archive_file.exists():
-            archive, evaluations = load_checkpoint(self.archive_file, search.archive.tessellation)
-            if evaluations is None:
-                raise ValueError(f"{self.archive_file}: an archive, but not the checkpoint of a run")
-            search.archive, search.evaluations = archive, evaluations
+            search.restore(self.archive_file)
 
     # -- progress --------------------------------------------------------------------------------------------------
 
@@ -194,33 +237,39 @@ class RunFolder:
         if not self.progress_file.exists():
             return []
         text = self.progress_file.read_text(errors="replace")
-        lines = text[: text.rfind("\n") + 1].splitlines()
+        header, *lines = text[: text.rfind("\n") + 1].split("\n")[:-1] or [text]
+        if header != ",".join(PROGRESS):
+            raise ValueError(f"{self.progress_file}: damaged or foreign; expected the columns {', '.join(PROGRESS)}")
         rows: list[dict[str, float | None]] = []
-        for row in csv.DictReader(lines):
-            if tuple(row) != PROGRESS:
-                raise ValueError(f"{self.progress_file}: expected the columns {', '.join(PROGRESS)}")
-            rows.append({name: float(value) if value else None for name, value in row.items()})
+        for number, line in enumerate(lines, 2):
+            try:
+                values = [float(cell) if cell else None for cell in line.split(",")]
+                rows.append(dict(zip(PROGRESS, values, strict=True)))
+            except ValueError:
+                raise ValueError(
+                    f"{self.progress_file}: damaged in line {number} ({line!r:.60}); "
+                    "without this file the run can be resumed, but its earlier rows are lost"
+                ) from None
         return rows
 
     def cut_progress(self, evaluations: int) -> float:
         """Forget rows beyond this many evaluations; returns the seconds that the remaining ones took."""
         kept = [row for row in self.read_progress() if (row["evaluations"] or 0) <= evaluations]
-
-        def write(part: Path) -> None:
-            with part.open("w", newline="") as file:
-                writer = csv.writer(file, lineterminator="\n")
-                writer.writerow(PROGRESS)
-                writer.writerows([_cell(row[name]) for name in PROGRESS] for row in kept)
-
-        write_atomically(self.progress_file, write)
+        lines = [",".join(PROGRESS), *(",".join(_cell(row[name]) for name in PROGRESS) for row in kept), ""]
+        text = "\n".join(lines).encode()
+        if not self.progress_file.exists() or self.progress_file.read_bytes() != text:
+            write_atomically(self.progress_file, lambda part: part.write_bytes(text))
         return float(kept[-1]["seconds"] or 0.0) if kept else 0.0
 
     def append_progress(self, search: MapElites, seconds: float) -> None:
         """Add a row for the search as it is now."""
         state = progress_of(search)
         row = [seconds if name == "seconds" else state[name] for name in PROGRESS]
-        with self.progress_file.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow([_cell(value) for value in row])
+        try:
+            with self.progress_file.open("ab") as file:
+                file.write((",".join(_cell(value) for value in row) + "\n").encode())
+        except OSError as error:
+            raise cannot_write(self.progress_file, error) from error
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,10 @@ class MapElites:
         parents = elites[rows] if pairs else elites[rows[0]]
         rng = generator(self.seed, Purpose.VARIATION, first)
         children = self.variation(parents, self.solution_space, rng)
-        return self.solution_space.validate(children)
+        children = self.solution_space.validate(children)
+        if len(children) != n:
+            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
+        return children
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
@@ -131,6 +135,52 @@ class MapElites:
         if self._asked is None:
             raise RuntimeError("tell: ask(n) for solutions first")
         return self._asked
+
+    def _state(self) -> dict[str, Any]:
+        """What a search is beside its archive; with the seed, it decides everything that is still to come."""
+        known = isinstance(self.variation, operators.Operator)
+        return {
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "initial": self.initial,
+            "variation": str(self.variation) if known else "own",
+        }
+
+    def save(self, path: str | Path, *, embed: bool = True) -> Path:
+        """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
+
+        Solutions that were asked but not yet told are not part of it: ask again for as many and the same ones come.
+        `embed=False` leaves the centroids out, where they are kept elsewhere.
+        """
+        from tesselite.archive_file import save_archive
+
+        return save_archive(self.archive, Path(path), search=self._state(), embed=embed)
+
+    def restore(self, path: str | Path) -> None:
+        """Bring this search, made with the same arguments as the saved one, to the saved state.
+
+        It then goes on as if it had never been interrupted, bit for bit. Raises ValueError if the file is damaged, or
+        is that of a search with another seed, tessellation, variation, direction or kind of solutions.
+        """
+        from tesselite.archive_file import load_checkpoint
+
+        archive, saved = load_checkpoint(Path(path), self.archive.tessellation)
+        if saved is None:
+            raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
+        ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
+        for name in ours:
+            if name != "evaluations" and ours[name] != theirs.get(name):
+                raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
+        self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+
+
+def _kind(archive: Archive) -> dict[str, Any]:
+    return {
+        "width": archive.width,
+        "dtype": archive.solutions.dtype.str,
+        "direction": archive.direction,
+        "floor": archive.floor,
+    }
 
 
 class NothingValid(RuntimeError):
@@ -206,12 +256,31 @@ def illuminate(
     seed: int | None = None,
     threads: int | None = None,
     progress: Callable[[MapElites], object] | None = None,
+    out: str | Path | None = None,
 ) -> Archive:
     """Fill an archive with the best solutions of every kind that this many evaluations find.
 
     Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
-    with the search after every batch. Raises NothingValid if the whole first batch fails.
+    with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
+    end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
     """
+    if out is not None:
+        from tesselite.run import start  # runs are made of searches, so they come later in the import order
+
+        return start(
+            problem,
+            Path(out),
+            evaluations=evaluations,
+            n_niches=n_niches,
+            grid=grid,
+            tessellation=tessellation,
+            variation=variation,
+            initial=initial,
+            batch_size=batch_size,
+            seed=seed,
+            threads=threads,
+            observer=(lambda search, _: progress(search)) if progress else None,
+        ).search.archive
     if evaluations < 1 or batch_size < 1:
         raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
     seed = checked_seed(seed)

@@ -64,7 +64,8 @@ class Box:
         values = np.asarray(bound, dtype=np.float64)
         if values.shape not in ((), (n,)) or not np.isfinite(values).all():
             raise ValueError(f"{name}: expected a finite number, or {n} of them, got {bound!r}")
-        return np.ascontiguousarray(np.broadcast_to(values, (n,)))
+        # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
+        return np.array(np.broadcast_to(values, (n,)))
 
     @property
     def width(self) -> int:

@@ -43,6 +43,11 @@ def _whole(text: str | int) -> int:
     raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
 
 
+SeedOption = Annotated[
+    int | None, typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given.")
+]
+
+
 def _grid(text: str) -> list[int] | int:
     """Cells per feature: 64, or 64x32x8."""
     cells = [_whole(part) for part in text.lower().split("x")]
@@ -183,7 +188,7 @@ class ExportFormat(StrEnum):
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
     to: Annotated[ExportFormat, typer.Option(help="Format of the file.")] = ExportFormat.CSV,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/archive.FORMAT by default.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/elites.FORMAT by default.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Write a run's elites in another format."""
@@ -218,29 +223,50 @@ def plot(
 @app.command("cvt")
 def cvt(
     dims: Annotated[
-        int,
-        typer.Option("--dims", "-d", parser=_whole, metavar="D", help="Number of features, each in [0, 1]."),
-    ],
-    niches: Annotated[int, typer.Option("--niches", "-k", parser=_whole, metavar="K", help="Number of centroids.")],
-    samples: Annotated[
-        int | None, typer.Option("--samples", "-n", parser=_whole, metavar="N", help="Number of samples.")
-    ] = None,
-    seed: Annotated[
         int | None,
-        typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given."),
+        typer.Option("--dims", "-d", parser=_whole, metavar="D", help="Number of features, each in [0, 1]."),
     ] = None,
-    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance.")] = 2.0,
+    niches: Annotated[
+        int | None, typer.Option("--niches", "-k", parser=_whole, metavar="K", help="Number of centroids.")
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option("--samples", "-n", parser=_whole, metavar="N", help="Samples in all, or for each iteration."),
+    ] = None,
+    seed: SeedOption = None,
+    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance (inf is allowed).")] = 2.0,
     iterations: Annotated[
         int | None, typer.Option(parser=_whole, metavar="I", help="At most so many iterations.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Where to write the centroids.")] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Stop when the error falls by less than this share over ten iterations.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="exact, fresh or lloyd (the paper's Alg. 1); the best for the case by default.")
+    ] = None,
+    start: Annotated[str | None, typer.Option(help="random or even.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File of the centroids: .parquet, .npy, .dat; centroids_K_D.parquet by default."
+        ),
+    ] = None,
+    plot_: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation into this picture.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only forecast seconds and memory.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Construct it anew and do not keep it.")] = False,
+    list_cache: Annotated[bool, typer.Option("--list-cache", help="List the cached tessellations and exit.")] = False,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Construct a centroidal Voronoi tessellation of a box."""
-    from tesselite.cli.tessellating import make_cvt
+    """Construct a centroidal Voronoi tessellation of a box, and say how good it is."""
+    from tesselite.cli.tessellating import make_cvt, show_cache
 
+    if list_cache:
+        show_cache(json_)
+        return
+    if dims is None or niches is None:
+        raise ValueError("expected --dims D and --niches K, as in: tesselite cvt -d 6 -k 10000 --seed 1")
     make_cvt(
         dims,
         niches,
@@ -248,7 +274,13 @@ def cvt(
         seed=seed,
         p=p,
         iterations=iterations,
+        tolerance=tolerance,
+        method=method,
+        start=start,
         out=out,
+        plot=plot_,
+        dry_run=dry_run,
+        cache=not no_cache,
         threads=threads,
         quiet=quiet,
         as_json=json_,
@@ -259,7 +291,7 @@ def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
     try:
         app()
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
+    except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TESSELITE_DEBUG"):
             raise
         from tesselite.run import Interrupted
@@ -269,7 +301,10 @@ def main() -> None:
         if isinstance(error, Interrupted):
             sys.stderr.write(f"{error}\n")
             sys.exit(128 + error.signal_number)
-        said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, OSError) and error.filename is None:
+            said = error.strerror or str(error)  # our own words, without the number of the error
+        else:
+            said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
         sys.stderr.write(f"Error: {said}\n")
         sys.exit(2)
     except KeyboardInterrupt:

@@ -82,15 +82,16 @@ def _live() -> Iterator[Observer]:
 
 
 def _plain_lines() -> Observer:
-    last = [time.perf_counter(), 0.0]
+    last: list[float] = []
 
     def observe(search: MapElites, evaluations: int) -> None:
         now = time.perf_counter()
-        if now - last[0] >= _PLAIN_SECONDS or search.evaluations == evaluations:
-            rate = (search.evaluations - last[1]) / max(now - last[0], 1e-9)
-            sys.stderr.write(
-                f"{search.evaluations:,} of {evaluations:,} evaluations  {rate:,.0f}/s  {_state(search)}\n"
-            )
+        if not last:  # what was done before, in another process perhaps, tells nothing about the rate
+            last[:] = [now, search.evaluations]
+        seconds = now - last[0]
+        if seconds >= _PLAIN_SECONDS or search.evaluations == evaluations:
+            rate = f"  {(search.evaluations - last[1]) / seconds:,.0f}/s" if seconds else ""
+            sys.stderr.write(f"{search.evaluations:,} of {evaluations:,} evaluations{rate}  {_state(search)}\n")
             last[:] = [now, search.evaluations]
 
     return observe

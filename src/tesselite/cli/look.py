@@ -45,6 +45,7 @@ def _archive(path: Path) -> Any:
 
 def show_info(path: Path, as_json: bool) -> None:
     """What a run is and how far it came, or what an archive holds."""
+    from tesselite.archive_file import load_checkpoint
     from tesselite.run_folder import RunFolder
 
     about: dict[str, Any] = {}
@@ -52,7 +53,10 @@ def show_info(path: Path, as_json: bool) -> None:
         folder = RunFolder.open(path)
         settings, version = folder.read_settings()
         rows = folder.read_progress()
-        done = _saved_evaluations(folder.archive_file)
+        archive, done = None, 0
+        if folder.archive_file.exists():
+            archive, search = load_checkpoint(folder.archive_file)
+            done = search["evaluations"] if search else 0
         about = {
             "problem": settings.problem,
             "evaluations": done,
@@ -66,8 +70,9 @@ def show_info(path: Path, as_json: bool) -> None:
             "version": version,
             "seconds_search": rows[-1]["seconds"] if rows else 0.0,
         }
-    if not path.is_dir() or (path / "archive.parquet").exists():
+    else:
         archive = _archive(path)
+    if archive is not None:
         about |= {
             "n_niches": archive.n_niches,
             "filled": len(archive),
@@ -96,20 +101,17 @@ def show_info(path: Path, as_json: bool) -> None:
         typer.echo(f"not finished; continue with: tesselite resume {path}")
 
 
-def _saved_evaluations(file: Path) -> int:
-    from tesselite.archive_file import load_checkpoint
-
-    return (load_checkpoint(file)[1] or 0) if file.exists() else 0
-
-
 def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None:
     """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation."""
     import numpy as np
 
     from tesselite.atomic import write_atomically
+    from tesselite.run_folder import RUN_FILES
 
     archive = _archive(path)
     file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
+    if (file.parent / "settings.json").exists() and file.name in RUN_FILES:
+        raise ValueError(f"--out: {file} belongs to the run; choose another file")
     elites = archive.elites()
     if to == "parquet":
         archive.save(file)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +52,11 @@ def run_problem(
         tessellation = load_tessellation(centroids, problem.features)
     elif not given:
         n_niches = DEFAULT_NICHES
-    with shown_progress(quiet) as observer:
+    folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
+    with _said_how_to_resume(folder), shown_progress(quiet) as observer:
         summary = start(
             problem,
-            out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}",
+            folder,
             spec=spec,
             evaluations=evaluations,
             n_niches=n_niches,
@@ -81,7 +84,7 @@ def resume_run(
     as_json: bool,
 ) -> None:
     """Continue a run and tell how it ended."""
-    with shown_progress(quiet) as observer:
+    with _said_how_to_resume(folder), shown_progress(quiet) as observer:
         summary = resume(
             folder,
             evaluations=evaluations,
@@ -91,6 +94,21 @@ def resume_run(
             observer=observer,
         )
     tell(summary, quiet, as_json)
+
+
+@contextmanager
+def _said_how_to_resume(folder: Path) -> Iterator[None]:
+    """After an end that nobody planned (stopped at once, a full disk), say what is left of the run."""
+    try:
+        yield
+    except (KeyboardInterrupt, OSError) as error:
+        if (folder / "settings.json").exists():
+            advice = f"continue with: tesselite resume {folder}"
+            if isinstance(error, KeyboardInterrupt):
+                typer.echo(f"stopped; {advice}", err=True)
+            elif error.filename is None:
+                raise OSError(error.errno, f"{error.strerror or error}; when that is mended, {advice}") from error
+        raise
 
 
 def tell(summary: Summary, quiet: bool, as_json: bool) -> None:

@@ -2,12 +2,58 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from tesselite.cli.display import print_json
+
+_PLAIN_SECONDS = 5.0
+
+
+@contextmanager
+def shown_construction(quiet: bool) -> Iterator[Callable[[int, float], object] | None]:
+    """What to call after each iteration of a construction so that the user sees it go on."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("constructing the tessellation") as status:
+            yield lambda i, error: status.update(f"constructing the tessellation: iteration {i}, error {error:.6g}")
+    else:
+        last = [time.perf_counter()]
+
+        def tell(iteration: int, error: float) -> None:
+            if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
+                last[0] = time.perf_counter()
+                sys.stderr.write(f"tessellation: iteration {iteration}, error {error:.6g}\n")
+
+        yield tell
+
+
+def show_cache(as_json: bool) -> None:
+    """List the cached tessellations."""
+    from tesselite.tessellation.cache import list_cache, tessellation_cache
+
+    entries = list_cache()
+    if as_json:
+        print_json(
+            {"folder": str(tessellation_cache()), "entries": [asdict(e) | {"path": str(e.path)} for e in entries]}
+        )
+        return
+    typer.echo(f"{len(entries)} tessellations in {tessellation_cache()}")
+    for e in entries:
+        typer.echo(
+            f"{e.path.name}  {e.n_niches:,} niches, {e.dims} features, p = {e.p:g}, {e.method}, "
+            f"seed {e.seed}, {e.sampler}, {e.seconds:.1f} s, {e.n_bytes / 1e6:.1f} MB"
+        )
 
 
 def make_cvt(
@@ -18,45 +64,72 @@ def make_cvt(
     seed: int | None,
     p: float,
     iterations: int | None,
+    tolerance: float | None,
+    method: str | None,
+    start: str | None,
     out: Path | None,
+    plot: Path | None,
+    dry_run: bool,
+    cache: bool,
     threads: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Construct a CVT of the unit box, save it and tell about it."""
-    from tesselite.atomic import write_atomically
+    """Construct a CVT of the unit box, save it and tell about it; or only forecast what that would cost."""
     from tesselite.feature_space import FeatureSpace
     from tesselite.seeds import checked_seed
-    from tesselite.tessellation.cvt import cvt
 
-    options: dict[str, Any] = {} if iterations is None else {"iterations": iterations}
     if dims < 1:
         raise ValueError(f"--dims: expected at least 1 feature, got {dims}")
-    tessellation = cvt(
-        FeatureSpace.unit(dims),
-        n_niches,
-        n_samples=n_samples,
-        seed=checked_seed(seed),
-        p=p,
-        threads=threads,
-        **options,
-    )
+    space = FeatureSpace.unit(dims)
+    if dry_run:
+        from tesselite.tessellation.forecast import forecast
+
+        expected = asdict(forecast(space, n_niches, n_samples, p, iterations, method, threads))
+        _tell({"n_niches": n_niches, "dims": dims, "p": p, **expected}, as_json)
+        return
+    from tesselite.tessellation.cvt import cvt
+    from tesselite.tessellation.quality import describe
+
+    started = time.perf_counter()
+    with shown_construction(quiet) as progress:
+        tessellation = cvt(
+            space,
+            n_niches,
+            n_samples=n_samples,
+            seed=checked_seed(seed),
+            p=p,
+            iterations=iterations,
+            tolerance=tolerance,
+            method=method,
+            start=start,
+            progress=progress,
+            threads=threads,
+            cache=cache,
+        )
     file = out or Path(f"centroids_{n_niches}_{dims}.parquet")
-    write_atomically(file, lambda part: tessellation.save(part))
-    record = tessellation.record
-    assert record is not None
-    about = {
-        "n_niches": n_niches,
-        "dims": dims,
-        "n_samples": record.n_samples,
-        "p": p,
-        "iterations": record.iterations,
-        "converged": record.converged,
-        "mean_squared_distance": record.errors[-1],
-        "seconds": record.seconds,
-        "out": str(file),
-    }
+    tessellation.save(file)
+    about: dict[str, Any] = describe(tessellation)
+    about |= {"out": str(file), "seconds_command": time.perf_counter() - started}
+    if plot is not None:
+        from tesselite.report.style import figure, save
+        from tesselite.report.tessellation_map import draw_tessellation
+
+        with figure(7.2, 7.2) as made:
+            draw_tessellation(made, tessellation)
+            save(made, plot)
+        about["plot"] = str(plot)
+    if as_json or not quiet:
+        _tell(about, as_json)
+
+
+def _tell(about: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(about)
-    elif not quiet:
-        typer.echo(f"{n_niches:,} centroids in {dims} dimensions, {record.iterations} iterations: {file}")
+        return
+    for name, value in about.items():
+        if name == "warnings":
+            for warning in value:
+                typer.echo(f"warning: {warning}")
+        else:
+            typer.echo(f"{name:22} {f'{value:.6g}' if isinstance(value, float) else value}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,15 @@ def by_name(spec: str) -> Problem:
     return _imported(spec, name, variant)
 
 
+def _failed(doing: str, error: Exception) -> ValueError:
+    """What went wrong in the user's module, and where, in one line."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    if isinstance(error, SyntaxError):  # tells the place itself
+        where = ""
+    return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
+
+
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     here = str(Path.cwd())
     if here not in sys.path:
@@ -78,7 +88,9 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
-        raise
+        raise _failed(f"importing {module_name}", error) from error
+    except Exception as error:
+        raise _failed(f"importing {module_name}", error) from error
     found = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -88,7 +100,13 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
             )
         found = getattr(found, part)
     if not isinstance(found, Problem) and callable(found):
-        made = found()
+        made = None
+        try:
+            made = found()
+        except Exception as error:
+            trace = error.__traceback__
+            if trace and trace.tb_next:  # else it takes arguments, so it was not meant to be called like this
+                raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):
             return made
     if not isinstance(found, Problem):

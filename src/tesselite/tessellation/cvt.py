@@ -1,6 +1,6 @@
 """Construction of a centroidal Voronoi tessellation (CVT): centroids spread evenly over a feature space.
 
-What a tessellation is lives in `voronoi`; the compiled steps of the methods live in `lloyd` and its neighbours.
+What a tessellation is lives in `voronoi`; the methods live in `cells` (exact, two features), `fresh` and `fixed`.
 
 Algorithm 1 of Vassiliades et al. (2018), after L. Ju, Q. Du, M. Gunzburger (2002), "Probabilistic methods for
 centroidal Voronoi tessellations and their parallel implementations".
@@ -11,29 +11,64 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.feature_space import FeatureSpace, Sampler
+from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
+from tesselite.threads import checked_threads
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, float], object]
 
+METHODS = ("exact", "fresh", "lloyd")
+STARTS = ("random", "even")
+_WINDOW = 10  # iterations over which an improvement is judged
+_JITTER = 0.1  # of a spacing: seeds differ, and the lattice of an even start is not worse for it
+
+_FEW_DIMENSIONS = 10  # cluster lists win up to here, products beyond
+_DRAWN_AT_ONCE = 16_384
+
+# method: default iterations, default tolerance
+_DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0)}
+
 
 @dataclass(frozen=True)
 class ConstructionRecord:
-    """How centroids came to be: `errors` holds the mean squared distance of the samples after each iteration."""
+    """How centroids came to be.
+
+    `errors` holds the mean squared distance (in unit-scaled space, by the tessellation's p) after each iteration: of
+    the fixed or fresh samples, or exact. `n_samples` is the number of fixed samples, or of fresh ones in each
+    iteration; 0 where nothing was sampled.
+    """
 
     method: str
+    start: str
     iterations: int
     converged: bool
     stopped: str
     errors: tuple[float, ...]
     seconds: float
     n_samples: int
-    seed: int | None
+    seed: int
+    p: float
+    tolerance: float
+    sampler: str
+
+
+def default_method(space: FeatureSpace, p: float = 2.0, fixed: bool = False) -> str:
+    """The method that `cvt` chooses: "lloyd" for fixed samples, else "exact" or "fresh" by what measured best."""
+    if fixed:
+        return "lloyd"
+    return "exact" if space.n == 2 and space.uniform and p == 2.0 else "fresh"
+
+
+def default_n_samples(n_niches: int) -> int:
+    """The number of samples that `cvt` draws unless told otherwise: ten a niche, and at least 25,000."""
+    return max(25_000, 10 * n_niches)
 
 
 def cvt(
@@ -42,54 +77,277 @@ def cvt(
     n_samples: int | None = None,
     seed: int | None = None,
     p: float = 2.0,
-    iterations: int = 100,
-    tolerance: float = 0.0,
-    samples: npt.ArrayLike | None = None,
-    method: str = "lloyd",
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    samples: Sampler | npt.ArrayLike | None = None,
+    method: str | None = None,
+    start: str | npt.ArrayLike | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
+    cache: bool = False,
 ) -> VoronoiTessellation:
-    """Centroids spread over a space by Lloyd's algorithm on fixed samples."""
-    from tesselite.tessellation.nearest import build_index
+    """Spread n_niches centroids over a space so that each lies in the middle of its niche.
 
-    began = time.perf_counter()
+    `method`: "exact" descends on the exact cells (two features, uniform, p = 2); "fresh" is Lloyd's algorithm with
+    fresh samples in each iteration and decaying sums of the past; "lloyd" is the paper's Algorithm 1, Lloyd's
+    algorithm on a fixed set of samples. None chooses what measured best: "lloyd" if `samples` is an array, "exact"
+    where it applies, otherwise "fresh".
+
+    `samples`: an array (n, d) of fixed samples in feature units, or a callable (n, rng) -> (n, d) to draw them; None
+    samples the space itself. `n_samples`: how many to draw, in all ("lloyd") or in each iteration ("fresh"). `start`:
+    "random" samples, "even" rows (uniform boxes only), or centroids (n_niches, d) in feature units. It ends after
+    `iterations`, when the error fell by less than the share `tolerance` over ten iterations, or, with fixed samples,
+    when no sample changes its niche. `p`: Minkowski order of the distance, which assigns samples to niches; centroids
+    are means whatever p, as in the paper. `progress(iteration, error)` is called after each iteration. `seed`: None
+    draws one, which the result's record tells. `cache`: look the result up in the user's cache, and keep it there.
+
+    The result depends on all of these but not on `threads`. Raises ValueError for what does not make sense.
+    """
+    given = samples
     p = checked_p(p)
-    if not isinstance(n_niches, int | np.integer) or n_niches < 1:
-        raise ValueError(f"n_niches: expected a whole number of at least 1, got {n_niches!r}")
-    rng = np.random.default_rng(seed)
-    if samples is None:
-        points = space.to_unit(space.sample(n_samples or max(100_000, 10 * n_niches), rng))
-    else:
-        points = space.to_unit(np.asarray(samples, dtype=np.float64))
-    centroids = points[rng.choice(len(points), n_niches, replace=False)].copy()
-    labels = np.full(len(points), -1)
-    errors: list[float] = []
-    stopped = "iteration limit"
-    for iteration in range(iterations):
-        new = build_index(centroids, p).query(points, threads)
-        errors.append(float(((points - centroids[new]) ** 2).sum(axis=1).mean()))
-        if progress is not None:
-            progress(iteration + 1, errors[-1])
-        if np.array_equal(new, labels):
-            stopped = "no sample changed its niche"
-            break
-        labels = new
-        counts = np.bincount(labels, minlength=n_niches)
-        for j in range(space.n):
-            sums = np.bincount(labels, points[:, j], minlength=n_niches)
-            centroids[:, j] = np.where(counts > 0, sums / np.maximum(counts, 1), centroids[:, j])
-        if len(errors) > 1 and errors[-2] - errors[-1] < tolerance * errors[-2]:
-            stopped = "tolerance"
-            break
-    record = ConstructionRecord(
-        method,
-        len(errors),
-        stopped != "iteration limit",
-        stopped,
-        tuple(errors),
-        time.perf_counter() - began,
-        len(points),
-        seed,
+    threads = checked_threads(threads)
+    array = None if given is None or callable(given) else _checked_samples(space, given)
+    if callable(given):
+        space = with_sampler(space, given)
+    k = _checked_count("n_niches", n_niches, 1)
+    if method is None:
+        method = default_method(space, p, fixed=array is not None)
+    _check_method(method, space, p, array is not None)
+    if iterations is None:
+        iterations = _DEFAULTS[method][0]
+    iterations = _checked_count("iterations", iterations, 0)
+    if tolerance is None:
+        tolerance = _DEFAULTS[method][1]
+    if not tolerance >= 0.0:
+        raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
+    if n_samples is not None:
+        n_samples = _checked_count("n_samples", n_samples, 1)
+    if array is not None:
+        if n_samples is not None and n_samples != len(array):
+            raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
+        n_samples = len(array)
+    n_samples = n_samples or default_n_samples(k)
+    if method == "lloyd" and n_samples < k:
+        raise ValueError(f"n_niches: expected at most as many niches as samples ({n_samples}), got {k}")
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    elif not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
+    job = _Job(
+        space=space,
+        k=k,
+        n_samples=n_samples,
+        seed=int(seed),
+        p=p,
+        iterations=iterations,
+        tolerance=float(tolerance),
+        array=array,
+        method=method,
+        start=_checked_start(start, method, space, k),
+        threads=threads,
     )
-    centroids = np.clip(space.from_unit(np.clip(centroids, 0.0, 1.0)), space.low, space.high)
-    return VoronoiTessellation(space, centroids, p, record)
+    if cache:
+        from tesselite.tessellation.cache import find_cached, keep_cached
+
+        found = find_cached(job)
+        if found is not None:
+            return found
+    result = job.run(progress)
+    if cache:
+        keep_cached(job, result)
+    return result
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A checked construction: everything that its result depends on, and the number of threads, which it does not."""
+
+    space: FeatureSpace
+    k: int
+    n_samples: int
+    seed: int
+    p: float
+    iterations: int
+    tolerance: float
+    array: Floats | None
+    method: str
+    start: str | Floats
+    threads: int
+
+    def run(self, progress: Progress | None) -> VoronoiTessellation:
+        began = time.perf_counter()
+        rng = np.random.default_rng(self.seed)
+        errors: list[float] = []
+        stopped = "iteration limit"
+        state: Any = None
+        for iteration in range(1, self.iterations + 1):
+            if state is None:
+                state = self._state(rng)
+            error, done = self._step(state)
+            errors.append(error)
+            if progress is not None:
+                progress(iteration, error)
+            if done:
+                stopped = "no sample changed its niche"
+                break
+            if self._improves_too_little(errors):
+                stopped = "tolerance"
+                break
+        if state is None:
+            state = self._state(rng)
+        centroids = state.sites if self.method == "exact" else state.centroids
+        if self.method == "lloyd" and self.iterations > 0 and state.count_empty() > 0:
+            raise ValueError(
+                f"samples: {state.count_empty()} of {self.k} niches stay empty; "
+                "there are fewer different samples than niches"
+            )
+        features = self.space.from_unit(np.clip(centroids, 0.0, 1.0))
+        record = ConstructionRecord(
+            method=self.method,
+            start=self.start if isinstance(self.start, str) else "given",
+            iterations=len(errors),
+            converged=stopped != "iteration limit",
+            stopped=stopped,
+            errors=tuple(errors),
+            seconds=time.perf_counter() - began,
+            n_samples=0 if self.method == "exact" else self.n_samples,
+            seed=self.seed,
+            p=self.p,
+            tolerance=self.tolerance,
+            sampler=self._sampler_name(),
+        )
+        return VoronoiTessellation(
+            self.space, np.clip(features, self.space.low, self.space.high), self.p, record
+        )
+
+    def _sampler_name(self) -> str:
+        if self.array is not None:
+            return "array"
+        sampler = self.space.sampler
+        if sampler is None:
+            return "uniform"
+        return str(getattr(sampler, "__name__", type(sampler).__name__))
+
+    def _draw(self, n: int, rng: np.random.Generator) -> Floats:
+        if self.space.uniform:
+            return rng.random((n, self.space.n))
+        return np.ascontiguousarray(self.space.to_unit(self.space.sample(n, rng)))
+
+    def _fixed_samples(self, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
+        """The fixed samples (n, d), unit-scaled, in an array of our own; drawn in parts: they may fill the memory."""
+        if self.array is not None:
+            return self.array.astype(dtype)  # a copy, for it is shifted in place
+        points = np.empty((self.n_samples, self.space.n), dtype)
+        for first in range(0, self.n_samples, _DRAWN_AT_ONCE):
+            n = min(_DRAWN_AT_ONCE, self.n_samples - first)
+            points[first : first + n] = self._draw(n, rng)
+        return points
+
+    def _state(self, rng: np.random.Generator) -> Any:
+        """What the method iterates on; drawing comes in a fixed order, samples first."""
+        if self.method == "lloyd":
+            from tesselite.tessellation.fixed import FixedLloyd
+            from tesselite.tessellation.staircase import StaircaseLloyd
+
+            many = self.p == 2.0 and self.space.n > _FEW_DIMENSIONS
+            points = self._fixed_samples(rng, np.dtype(np.float32 if many else np.float64))
+            start = self._start(rng, points)
+            if many:
+                return StaircaseLloyd(points, start, self.threads)
+            return FixedLloyd(points, start, self.p, self.threads)
+        start = self._start(rng, None)
+        if self.method == "exact":
+            from tesselite.tessellation.cells import ExactCells
+
+            return ExactCells(start, self.threads, rng)
+        from tesselite.tessellation.fresh import FreshLloyd
+
+        return FreshLloyd(self._draw, self.n_samples, start, self.p, self.threads, rng)
+
+    def _start(self, rng: np.random.Generator, points: Floats | None) -> Floats:
+        if not isinstance(self.start, str):
+            return np.ascontiguousarray(self.space.to_unit(self.start))
+        if self.start == "even":
+            from tesselite.tessellation.cells import hexagonal_rows
+            from tesselite.tessellation.fresh import nested_rows
+
+            if self.space.n == 2:
+                return hexagonal_rows(self.k, rng, _JITTER)
+            return nested_rows(self.k, self.space.n, rng, _JITTER)
+        if points is not None:
+            return np.ascontiguousarray(points[rng.permutation(len(points))[: self.k]], dtype=np.float64)
+        return self._draw(self.k, rng)
+
+    def _step(self, state: Any) -> tuple[float, bool]:
+        if self.method == "lloyd":
+            error, n_changed = state.step()
+            return error, n_changed == 0
+        return state.step(), False
+
+    def _improves_too_little(self, errors: list[float]) -> bool:
+        if self.tolerance == 0.0 or len(errors) <= 2 * _WINDOW:
+            return False
+        if self.method == "fresh":  # single errors are noisy
+            before, now = np.mean(errors[-2 * _WINDOW : -_WINDOW]), np.mean(errors[-_WINDOW:])
+        else:
+            before, now = np.float64(errors[-_WINDOW - 1]), np.float64(errors[-1])
+        return bool(before - now < self.tolerance * before)
+
+
+def _checked_count(name: str, value: object, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
+    """The unit-scaled samples (n, d); single precision stays so, for sets that fill the memory."""
+    try:
+        rows = np.asarray(samples)
+        if rows.dtype != np.float32:
+            rows = rows.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"samples: expected numbers of shape (n, {space.n}), or a callable") from None
+    if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:
+        raise ValueError(f"samples: expected shape (n, {space.n}), got {rows.shape}")
+    unit = np.empty(rows.shape, rows.dtype)
+    for first in range(0, len(rows), 16_384):
+        part = space.to_unit(rows[first : first + 16_384].astype(np.float64))
+        bad = ~np.isfinite(part).all(axis=1)
+        if bad.any():
+            raise ValueError(
+                f"samples: expected finite values, got NaN or infinity in row {first + int(bad.argmax())}"
+            )
+        bad = ((part < -1e-6) | (part > 1.0 + 1e-6)).any(axis=1)
+        if bad.any():
+            raise ValueError(f"samples: row {first + int(bad.argmax())} lies outside the bounds of the space")
+        unit[first : first + 16_384] = part.clip(0.0, 1.0)
+    return unit
+
+
+def _check_method(method: str, space: FeatureSpace, p: float, fixed: bool) -> None:
+    if method not in METHODS:
+        raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
+    if fixed and method != "lloyd":
+        raise ValueError(f"method: an array of samples needs 'lloyd', got {method!r}")
+    if method == "exact" and not (space.n == 2 and space.uniform and p == 2.0):
+        raise ValueError(
+            "method: 'exact' needs two features, uniform sampling and p = 2; 'fresh' works for everything"
+        )
+
+
+def _checked_start(start: Any, method: str, space: FeatureSpace, k: int) -> str | Floats:
+    # Rows of rows need at least two in most directions, or they leave whole axes at one value.
+    crowded = k ** (1.0 / space.n) >= 1.8
+    if start is None:
+        return "even" if method != "lloyd" and space.uniform and crowded else "random"
+    if isinstance(start, str):
+        if start not in STARTS:
+            raise ValueError(f"start: expected one of {', '.join(STARTS)}, or centroids, got {start!r}")
+        if start == "even" and not space.uniform:
+            raise ValueError("start: 'even' needs a uniformly sampled box; use 'random'")
+        return start
+    rows = VoronoiTessellation(space, start).centroids
+    if len(rows) != k:
+        raise ValueError(f"start: expected {k} centroids, got {len(rows)}")
+    return rows

@@ -1,50 +1,178 @@
-"""Tessellations on disk: centroids in feature units, with their provenance, in one Parquet file."""
+"""Tessellations on disk: Parquet with full provenance, the authors' text format, and NumPy's `.npy`.
+
+Centroids are in feature units, in full precision. The cache of constructed ones lives in `cache`.
+
+Text format: one centroid a line, values separated by blanks, as in the `centroids_K_D.dat` files that the authors of
+CVT-MAP-Elites released (K niches, D dimensions).
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from tesselite.feature_space import FeatureSpace
+from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
-_KEY = b"tesselite.tessellation"
+FORMAT = "tesselite.tessellation"
+FORMAT_VERSION = 1
+_METADATA = b"tesselite"
+_TEXT = (".dat", ".txt")
 
 
 def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> None:
-    """Write the centroids, one column per feature."""
+    """Write a tessellation as `.parquet`, `.npy`, `.dat` or `.txt`; the last three hold nothing but the centroids.
+
+    The file appears complete or not at all. Raises ValueError for another ending.
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        _write(path, lambda file: _write_parquet(tessellation, file))
+    elif path.suffix == ".npy":
+        _write(path, lambda file: np.save(file, tessellation.centroids))
+    elif path.suffix in _TEXT:
+        _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
+    else:
+        raise ValueError(
+            f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}"
+        )
+
+
+def load_tessellation(
+    path: str | Path, space: FeatureSpace | None = None, p: float | None = None
+) -> VoronoiTessellation:
+    """Read a tessellation that `save_tessellation`, or another program, wrote.
+
+    A Parquet file knows its space and p; if you give them, they must be the same. The other formats hold centroids
+    only: `space` is the unit cube if not given, and p is 2. Raises ValueError for a file that is damaged, of the
+    wrong size or dimension, or whose centroids are NaN or out of bounds.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    try:
+        if path.suffix == ".parquet":
+            return _read_parquet(path, space, p)
+        centroids = _read_plain(path)
+        expected = re.fullmatch(r"centroids_(\d+)_(\d+)", path.stem)
+        if expected and centroids.shape != (int(expected[1]), int(expected[2])):
+            raise ValueError(
+                f"the name says {expected[1]} centroids of {expected[2]} dimensions, the file holds {centroids.shape}"
+            )
+        if space is None:
+            if ((centroids < 0.0) | (centroids > 1.0)).any():
+                raise ValueError("centroids lie outside the unit cube; give the feature space they belong to")
+            space = FeatureSpace.unit(centroids.shape[1])
+        return VoronoiTessellation(space, centroids, 2.0 if p is None else p)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def record_to_dict(record: ConstructionRecord) -> dict[str, Any]:
+    """A construction record, ready for JSON."""
+    return {**asdict(record), "errors": list(record.errors), "p": _p_to_json(record.p)}
+
+
+def _p_to_json(p: float) -> float | str:
+    return "inf" if p == np.inf else p
+
+
+def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     space = tessellation.space
-    columns = {name: tessellation.centroids[:, j].copy() for j, name in enumerate(space.names)}
     about = {
-        "p": tessellation.p,
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "names": list(space.names),
         "low": space.low.tolist(),
         "high": space.high.tolist(),
         "scales": {name: scale.name for name, scale in space.scales.items()},
+        "p": _p_to_json(tessellation.p),
+        "fingerprint": tessellation.fingerprint(),
+        "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
-    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(about).encode()})
-    pq.write_table(table, path, compression="zstd", use_dictionary=False)
+    columns = {name: tessellation.centroids[:, i] for i, name in enumerate(space.names)}
+    table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
+    pq.write_table(table, file)
 
 
-def load_tessellation(path: str | Path, space: FeatureSpace | None = None) -> VoronoiTessellation:
-    """Read what `save_tessellation` wrote; `space` is needed where features have custom scales."""
+def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> VoronoiTessellation:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1).read()
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({str(error).splitlines()[0]})") from None
-    raw = (table.schema.metadata or {}).get(_KEY)
-    if raw is None:
-        raise ValueError(f"{path}: not a tessellation of tesselite")
-    about = json.loads(raw)
-    centroids = np.stack([column.to_numpy() for column in table.columns], axis=1)
+        table = pq.read_table(path)
+        about = json.loads((table.schema.metadata or {})[_METADATA])
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ValueError(f"not a readable Parquet file ({error})") from None
+    except (KeyError, json.JSONDecodeError):
+        raise ValueError("a Parquet file, but not one of tessellations: it lacks their metadata") from None
+    if about.get("format") != FORMAT:
+        raise ValueError(f"expected a {FORMAT} file, got {about.get('format')!r}")
+    if about["format_version"] > FORMAT_VERSION:
+        raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
     if space is None:
+        unknown = [name for name in about["scales"].values() if name != "log"]
+        if unknown:
+            raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
-        space = FeatureSpace(dict(zip(table.column_names, bounds, strict=True)), scales=about["scales"])
-    return VoronoiTessellation(space, centroids, p=about["p"])
+        space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
+    centroids = np.column_stack([table.column(name).to_numpy() for name in about["names"]])
+    stored_p = float(about["p"])
+    if p is not None and p != stored_p:
+        raise ValueError(f"p: the file has {stored_p:g}, not {p:g}")
+    if about["record"] is None:
+        record = None
+    else:
+        known = {field.name for field in fields(ConstructionRecord)}
+        kept = {key: value for key, value in about["record"].items() if key in known}
+        record = ConstructionRecord(**{**kept, "errors": tuple(kept["errors"]), "p": float(kept["p"])})
+    tessellation = VoronoiTessellation(space, centroids, stored_p, record)
+    if tessellation.fingerprint() != about["fingerprint"]:
+        if list(space.names) != about["names"] or space.low.tolist() != about["low"]:
+            raise ValueError(
+                f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given"
+            )
+        raise ValueError("the fingerprint does not match the content: damaged, or of another feature space")
+    return tessellation
+
+
+def _read_plain(path: Path) -> Any:
+    try:
+        if path.suffix == ".npy":
+            centroids = np.load(path, allow_pickle=False)
+        elif path.suffix in _TEXT:
+            centroids = np.loadtxt(path, dtype=np.float64, ndmin=2)
+        else:
+            raise ValueError(f"expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
+    except (EOFError, UserWarning) as error:
+        raise ValueError(f"not readable ({error})") from None
+    if centroids.ndim != 2 or centroids.size == 0 or not np.issubdtype(centroids.dtype, np.number):
+        raise ValueError(f"expected a table of numbers, one centroid a row, got shape {centroids.shape}")
+    return centroids.astype(np.float64)

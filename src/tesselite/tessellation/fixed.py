@@ -48,11 +48,15 @@ class FixedLloyd:
         if n_changed:
             lloyd.sort_by_niche(self.labels, self.starts, self.members)
             n_empty = lloyd.update_means(
-                self.points, self.members, self.starts, self.centroids, self.changed, self.moved
+                self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
             )
             if n_empty:
                 self._reseed()
         return error, n_changed
+
+    def count_empty(self) -> int:
+        """How many niches have no sample."""
+        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
 
     def _reseed(self) -> None:
         """Put the centroid of each empty niche on one of the samples that are farthest from their centroids."""
@@ -158,6 +162,8 @@ def _packed(rows: Floats) -> tuple[Singles, ...]:
 
 def minkowski_squares(gaps: Floats, p: float) -> Floats:
     """Squared Minkowski distances (n,) of coordinate differences (n, d)."""
+    if p == 2.0:
+        return np.asarray(np.einsum("ij,ij->i", gaps, gaps))
     gaps = np.abs(gaps)
     if p == np.inf:
         return np.asarray(gaps.max(axis=1) ** 2)

@@ -13,6 +13,10 @@ import numpy.typing as npt
 from tesselite.feature_space import FeatureSpace
 
 MAX_NICHES = 2**63 - 1  # niche numbers are int64
+# Scaling to the unit cube and back to cells rounds: without this hair, 22 of the whole numbers below 49 would fall
+# into the cell below their own in a grid of 49 cells over [0, 49].
+UP_A_HAIR = 1.0 + 2.0**-50
+MAX_CELLS = 2**53  # more cells along one axis than float64 can tell apart
 
 
 class GridTessellation:
@@ -23,11 +27,13 @@ class GridTessellation:
     """
 
     def __init__(self, space: FeatureSpace, shape: int | Sequence[int]) -> None:
-        cells = [shape] * space.n if isinstance(shape, int | np.integer) else list(shape)
+        cells: list[Any] = [shape] * space.n if np.ndim(shape) == 0 else list(shape)  # type: ignore[arg-type]
         if len(cells) != space.n:
             raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(cells)}")
         if not all(isinstance(n, int | np.integer) and n >= 1 for n in cells):
             raise ValueError(f"shape: expected whole numbers of at least 1, got {shape!r}")
+        if max(cells) > MAX_CELLS:
+            raise ValueError(f"shape: expected at most 2^53 cells per feature, got {max(cells)}")
         self.space = space
         self.shape: tuple[int, ...] = tuple(int(n) for n in cells)
         self.n_niches: int = math.prod(self.shape)
@@ -50,7 +56,8 @@ class GridTessellation:
 
     def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
-        cell = np.floor(unit * self._cells).clip(0.0, self._cells - 1.0).astype(np.int64)
+        with np.errstate(over="ignore"):  # very far outside is outside all the same
+            cell = np.floor(unit * self._cells * UP_A_HAIR).clip(0.0, self._cells - 1.0).astype(np.int64)
         niches: npt.NDArray[np.int64] = cell @ self.strides
         return niches
 
@@ -60,7 +67,8 @@ class GridTessellation:
 
     def fingerprint(self) -> str:
         """A digest of the space and the shape: equal for equal tessellations."""
-        text = repr((self.space.names, self.space.low.tolist(), self.space.high.tolist(), self.shape))
+        scales = sorted((name, scale.name) for name, scale in self.space.scales.items())
+        text = repr((self.space.names, self.space.low.tolist(), self.space.high.tolist(), scales, self.shape))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -37,9 +37,16 @@ def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
 
 @kernel()
 def update_means(
-    points: Floats, members: Ints, starts: Ints, centroids: Floats, changed: Flags, moved: Flags
+    points: Floats | Singles,
+    members: Ints,
+    starts: Ints,
+    centroids: Floats,
+    changed: Flags,
+    moved: Flags,
+    first: int,
+    last: int,
 ) -> int:
-    """Move the centroids of niches whose membership changed to their members' mean; how many niches are empty.
+    """Move the centroids first..last of niches whose membership changed to their members' mean; how many niches are empty.
 
     Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
     are bitwise different.
@@ -47,7 +54,7 @@ def update_means(
     d = points.shape[1]
     mean = np.empty(d)
     n_empty = 0
-    for c in range(len(centroids)):
+    for c in range(first, last):
         moved[c] = 0
         n = starts[c + 1] - starts[c]
         n_empty += 1 if n == 0 else 0
@@ -148,7 +155,9 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
 
 
 @kernel()
-def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles) -> None:
+def pack(
+    rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles
+) -> None:
     """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
     m, d = rows.shape
     n = columns.shape[1]
@@ -276,9 +285,7 @@ def assign_by_lists(
         # single precision: coordinates in [0, 1] are rounded by up to 3e-8.
         limit = 4.0 * largest + _margin(largest, d)
         if grew:
-            n_near = _within(
-                x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch
-            )
+            n_near = _within(x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch)
         else:
             n_near = _within(
                 x,

@@ -21,6 +21,7 @@ from tesselite.feature_space import FeatureSpace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tesselite.feature_space import Sampler
     from tesselite.tessellation.cvt import ConstructionRecord
     from tesselite.tessellation.nearest import Index
     from tesselite.tessellation.quality import Quality
@@ -113,11 +114,17 @@ class VoronoiTessellation:
             digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
         return digest.hexdigest()
 
-    def quality(self, n_samples: int = 100_000, seed: int = 0, threads: int | None = None) -> Quality:
+    def quality(
+        self,
+        n_samples: int = 100_000,
+        seed: int = 0,
+        threads: int | None = None,
+        samples: Sampler | npt.ArrayLike | None = None,
+    ) -> Quality:
         """How well the niches tile the space, judged by fresh samples; see `tesselite.tessellation.quality`."""
         from tesselite.tessellation.quality import measure_quality
 
-        return measure_quality(self, n_samples, seed, threads)
+        return measure_quality(self, n_samples, seed, threads, samples)
 
     def save(self, path: str | Path) -> None:
         """Write a file: `.parquet` with full provenance, `.npy`, or the authors' text format `.dat` / `.txt`."""

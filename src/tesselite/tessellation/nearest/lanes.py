@@ -53,7 +53,9 @@ def _mask(builder: Any, sums: Any, limit: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def lane_squares(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
+def lane_squares(
+    typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any
+) -> Any:
     """out[to : to + 8] = squared distances from x (d,) to the eight points data[at + j * stride + lane]; the mask of <= limit."""
     signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
 
@@ -156,5 +158,3 @@ def lowest_bit(typing: Any, mask: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return signature, generate
-
-

@@ -9,13 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.panels import panel_rows
 from tesselite.tessellation.nearest.table import table_search
 from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-BRUTE, TREE, TABLE = 0, 1, 2  # the kinds of index; a table has a tree as well, for points outside
+BRUTE, TREE, TABLE, PANELS = 0, 1, 2, 3  # the kinds of index; a table has a tree as well, for points outside
 
 
 @kernel()
@@ -35,6 +36,9 @@ def find_rows(
     `points` (n, d), `out` (n,), `centroids` (k, d) unit-scaled; `code`, `floats` and `ints` are an index's. A row
     that is not finite gets 0: check before.
     """
+    if code == PANELS:
+        panel_rows(points, out, start, stop, centroids, floats, ints)
+        return
     kind = 4
     if p == 2.0:
         kind = 0

@@ -27,7 +27,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BLOCK = 32  # centroids in a block: four vectors of eight
-FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+FANOUT = (
+    64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+)
 HEADER = (
     48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
 )
@@ -163,7 +165,9 @@ def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: f
 
 
 @kernel()
-def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int) -> None:
+def _other_bounds(
+    x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int
+) -> None:
     """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
     for i in range(FANOUT):
         sums[to + i] = 0.0
@@ -183,7 +187,15 @@ def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p:
 
 @kernel()
 def scan_block(
-    x: Floats, floats: Floats, block: int, ints: Ints, kind: int, p: float, sums: Floats, best: float, best_id: int
+    x: Floats,
+    floats: Floats,
+    block: int,
+    ints: Ints,
+    kind: int,
+    p: float,
+    sums: Floats,
+    best: float,
+    best_id: int,
 ) -> tuple[float, int]:
     """The better of the best so far and of the centroids of a block; the lower id on ties. `sums` is scratch."""
     padded, ids = ints[2], ints[3] + block * BLOCK
@@ -231,7 +243,16 @@ def _visit(
                 bounds[to + i] = np.inf
             break
         mask = lane_box_squares(
-            floats, floats, at + group, at + padded * FANOUT + group, FANOUT, x, padded, least, bounds, to + group
+            floats,
+            floats,
+            at + group,
+            at + padded * FANOUT + group,
+            FANOUT,
+            x,
+            padded,
+            least,
+            bounds,
+            to + group,
         )
         if mask != 0:
             value = lanes_least(bounds, to + group)

@@ -1,0 +1,298 @@
+"""Products of six rows with sixteen centroids at once, in single precision: brute force at the speed of the processor.
+
+The nearest centroid has the largest score x.c - |c|^2 / 2. A tile of 6 x 16 scores stays in registers, and instead of a
+matrix only what is needed leaves them: the two best of each row, or which ones exceed a bound. That they are the right
+ones is decided in double precision, by callers, where `score_margin` leaves doubt.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from tesselite.compiled import kernel
+from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, splat, store_lanes
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+ROWS = 6
+COLUMNS = 16
+SEGMENT = 128  # terms that are summed in a row before they join the total: bounds the rounding error
+NEVER = -1e30  # score of a column that does not exist
+
+_VECTOR = ir.VectorType(ir.FloatType(), LANES)
+_WHOLE = ir.IntType(64)
+
+
+def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any, bias: Any, bias_at: Any) -> Any:
+    """The tile's twelve vectors of scores; rows are at xs[x_at + r * d:], the panel (d, 16) at panel[panel_at:]."""
+    lanes = ir.Constant(_WHOLE, LANES)
+    zero = ir.Constant(_VECTOR, None)
+    first = [load_lanes(builder, bias, bias_at, _VECTOR), load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR)]
+    totals = [[cgutils.alloca_once_value(builder, first[h]) for h in (0, 1)] for _ in range(ROWS)]
+    parts = [[cgutils.alloca_once(builder, _VECTOR) for _ in (0, 1)] for _ in range(ROWS)]
+    row_at = [builder.add(x_at, builder.mul(d, ir.Constant(_WHOLE, r))) for r in range(ROWS)]
+    segment = ir.Constant(_WHOLE, SEGMENT)
+    n_segments = builder.sdiv(builder.add(d, ir.Constant(_WHOLE, SEGMENT - 1)), segment)
+    flags = ("contract",)  # fused where the processor can: single precision is a filter here
+    with cgutils.for_range(builder, n_segments) as outer:
+        begin = builder.mul(outer.index, segment)
+        rest = builder.sub(d, begin)
+        length = builder.select(builder.icmp_signed("<", rest, segment), rest, segment)
+        for r in range(ROWS):
+            for h in (0, 1):
+                builder.store(zero, parts[r][h])
+        with cgutils.for_range(builder, length) as inner:
+            j = builder.add(begin, inner.index)
+            at = builder.add(panel_at, builder.mul(j, ir.Constant(_WHOLE, COLUMNS)))
+            columns = [load_lanes(builder, panel, at, _VECTOR), load_lanes(builder, panel, builder.add(at, lanes), _VECTOR)]
+            for r in range(ROWS):
+                value = splat(builder, builder.load(builder.gep(xs, [builder.add(row_at[r], j)])), _VECTOR)
+                for h in (0, 1):
+                    product = builder.fmul(value, columns[h], flags=flags)
+                    builder.store(builder.fadd(builder.load(parts[r][h]), product, flags=flags), parts[r][h])
+        for r in range(ROWS):
+            for h in (0, 1):
+                builder.store(builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h])
+    return [[builder.load(totals[r][h]) for h in (0, 1)] for r in range(ROWS)]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile_top_two(
+    typing: Any,
+    xs: Any,
+    x_at: Any,
+    d: Any,
+    panel: Any,
+    panel_at: Any,
+    bias: Any,
+    bias_at: Any,
+    number: Any,
+    best: Any,
+    second: Any,
+    which: Any,
+    at: Any,
+) -> Any:
+    """Enter a tile of scores into the running best, second best and their vector's number (2 `number` + half).
+
+    `best` and `second` (float32) and `which` (int32) hold eight lanes for each of six rows from index `at` on.
+    """
+    whole = types.int64
+    signature = types.void(xs, whole, whole, panel, whole, bias, whole, whole, best, second, which, whole)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def pointer(i: int) -> Any:
+            return data_pointer(context, builder, sig.args[i], args[i])
+
+        scores = _scores(builder, pointer(0), args[1], args[2], pointer(3), args[4], pointer(5), args[6])
+        bests, seconds, numbers = pointer(8), pointer(9), pointer(10)
+        integers = ir.VectorType(ir.IntType(32), LANES)
+        twice = builder.trunc(builder.mul(args[7], ir.Constant(_WHOLE, 2)), ir.IntType(32))
+        halves = [
+            splat(builder, builder.add(twice, ir.Constant(ir.IntType(32), h)), integers) for h in (0, 1)
+        ]
+        for r in range(ROWS):
+            offset = builder.add(args[11], ir.Constant(_WHOLE, r * LANES))
+            top = load_lanes(builder, bests, offset, _VECTOR)
+            runner_up = load_lanes(builder, seconds, offset, _VECTOR)
+            which_at = builder.bitcast(builder.gep(numbers, [offset]), integers.as_pointer())
+            where = builder.load(which_at, align=4)
+            for h in (0, 1):
+                score = scores[r][h]
+                better = builder.fcmp_ordered(">", score, top)
+                lesser = builder.select(better, top, score)
+                runner_up = builder.select(builder.fcmp_ordered(">", lesser, runner_up), lesser, runner_up)
+                top = builder.select(better, score, top)
+                where = builder.select(better, halves[h], where)
+            store_lanes(builder, top, bests, offset)
+            store_lanes(builder, runner_up, seconds, offset)
+            builder.store(where, which_at, align=4)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile_masks(
+    typing: Any,
+    xs: Any,
+    x_at: Any,
+    d: Any,
+    panel: Any,
+    panel_at: Any,
+    bias: Any,
+    bias_at: Any,
+    bounds: Any,
+    bounds_at: Any,
+    masks: Any,
+) -> Any:
+    """masks[r] = bits of the sixteen columns whose score with row r is at least bounds[bounds_at + r]; any bit at all."""
+    whole = types.int64
+    signature = types.int64(xs, whole, whole, panel, whole, bias, whole, bounds, whole, masks)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def pointer(i: int) -> Any:
+            return data_pointer(context, builder, sig.args[i], args[i])
+
+        scores = _scores(builder, pointer(0), args[1], args[2], pointer(3), args[4], pointer(5), args[6])
+        limits, found = pointer(7), pointer(9)
+        union = ir.Constant(_WHOLE, 0)
+        for r in range(ROWS):
+            scalar = builder.load(builder.gep(limits, [builder.add(args[8], ir.Constant(_WHOLE, r))]))
+            limit = splat(builder, scalar, _VECTOR)
+            low, high = (
+                builder.zext(
+                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)), _WHOLE
+                )
+                for h in (0, 1)
+            )
+            mask = builder.or_(low, builder.shl(high, ir.Constant(_WHOLE, LANES)))
+            builder.store(mask, builder.gep(found, [ir.Constant(_WHOLE, r)]))
+            union = builder.or_(union, mask)
+        return union
+
+    return signature, generate
+
+
+def panel_tables(rows: Floats) -> tuple[Singles, Singles]:
+    """Panels and biases, flat, of (m, d) rows."""
+    m, d = rows.shape
+    n = -(-m // COLUMNS)
+    padded = np.zeros((n * COLUMNS, d), np.float32)
+    padded[:m] = rows
+    bias = np.full(n * COLUMNS, NEVER, np.float32)
+    bias[:m] = -0.5 * np.einsum("ij,ij->i", rows, rows)
+    return np.ascontiguousarray(padded.reshape(n, COLUMNS, d).transpose(0, 2, 1)).ravel(), bias
+
+
+def score_margin(d: int, longest: float) -> tuple[float, float]:
+    """(a, b) so that a score of a row x is wrong by at most a * |x| + b, for centroids no longer than `longest`.
+
+    Standard bounds of rounding in a sum: one unit, 2^-24, for each term that follows another, and for the inputs.
+    """
+    unit = 2.0**-24 * 1.01 * (min(d, SEGMENT) + -(-d // SEGMENT) + 4)
+    return unit * longest + 1e-30, unit * 0.5 * longest * longest + 1e-30
+
+
+@kernel()
+def top_two_rows(
+    xs: Singles,
+    n: int,
+    d: int,
+    panels: Singles,
+    bias: Singles,
+    n_panels: int,
+    best: Singles,
+    second: Singles,
+    which: npt.NDArray[np.int32],
+) -> None:
+    """Best and second best score, and the best column, for rows 0..n of xs (six at a time, so padded to sixes).
+
+    Results are in best[i], second[i], which[i]; these arrays have eight lanes a row, 8 * len in all, for scratch.
+    """
+    tiles = -(-n // ROWS)
+    for i in range(tiles * ROWS * LANES):
+        best[i] = NEVER
+        second[i] = NEVER
+        which[i] = 0
+    for q in range(n_panels):
+        for t in range(tiles):
+            tile_top_two(
+                xs,
+                t * ROWS * d,
+                d,
+                panels,
+                q * COLUMNS * d,
+                bias,
+                q * COLUMNS,
+                q,
+                best,
+                second,
+                which,
+                t * ROWS * LANES,
+            )
+    for i in range(n):
+        top, runner_up, column = np.float32(NEVER), np.float32(NEVER), 0
+        for lane in range(LANES):
+            at = i * LANES + lane
+            if best[at] > top:
+                runner_up = max(runner_up, top)
+                top = best[at]
+                column = which[at] * LANES + lane
+            else:
+                runner_up = max(runner_up, best[at])
+            runner_up = max(runner_up, second[at])
+        best[i], second[i], which[i] = top, runner_up, column
+
+
+@kernel()
+def exact_nearest(points: Floats, row: int, centroids: Floats, guess: int) -> int:
+    """Id of the centroid nearest to a row by the definition, trying all; the guess makes it fast. 0 if none is near."""
+    k, d = centroids.shape
+    best, best_id = np.inf, 0
+    for t in range(-1, k):
+        c = guess if t < 0 else t
+        square = 0.0
+        j = 0
+        while j < d and square <= best:  # the sum only grows
+            end = min(j + 16, d)
+            while j < end:
+                u = points[row, j] - centroids[c, j]
+                square += u * u
+                j += 1
+        if square < best or (square == best and c < best_id):
+            best, best_id = square, c
+    return best_id
+
+
+def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
+    """Flat tables of an index of panels: floats [center, margins, then single precision: biases, panels], ints [n]."""
+    k, d = centroids.shape
+    center = centroids.mean(axis=0)
+    panels, bias = panel_tables(centroids - center)
+    longest = float(np.sqrt(((centroids - center) ** 2).sum(axis=1).max()))
+    singles = np.concatenate([bias, panels])  # an even number: sixteen columns a panel
+    floats = np.concatenate([center, score_margin(d, longest), [longest], singles.view(np.float64)])
+    return floats, np.array([len(bias) // COLUMNS], np.int64)
+
+
+@kernel()
+def panel_rows(points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints) -> None:
+    """out[start:stop] = ids of the nearest centroids by products, decided in double precision where it matters."""
+    d = points.shape[1]
+    n_panels = ints[0]
+    singles = floats.view(np.float32)
+    bias = singles[2 * (d + 3) : 2 * (d + 3) + n_panels * COLUMNS]
+    panels = singles[2 * (d + 3) + n_panels * COLUMNS :]
+    # As many rows at a time as the second-level cache holds, with the panel they all meet.
+    block = ROWS * min(max(32_768 // (d * ROWS), 5), 16)
+    xs = np.zeros(block * d, np.float32)
+    lengths = np.empty(block)
+    best = np.empty(block * LANES, np.float32)
+    second = np.empty(block * LANES, np.float32)
+    which = np.empty(block * LANES, np.int32)
+    for first in range(start, stop, block):
+        n = min(block, stop - first)
+        for r in range(n):
+            square = 0.0
+            for j in range(d):
+                u = points[first + r, j] - floats[j]
+                xs[r * d + j] = u
+                square += u * u
+            lengths[r] = np.sqrt(square)
+        top_two_rows(xs, n, d, panels, bias, n_panels, best, second, which)
+        for r in range(n):
+            # The definition rounds as well, in double precision: far away, what differs can tie.
+            reach = lengths[r] + floats[d + 2]
+            margin = floats[d] * lengths[r] + floats[d + 1] + (d + 4) * 2.0**-53 * reach * reach
+            if np.float64(best[r]) - np.float64(second[r]) > 2.0 * margin:
+                out[first + r] = which[r]
+            else:
+                out[first + r] = exact_nearest(points, first + r, centroids, which[r])

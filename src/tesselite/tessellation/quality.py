@@ -1,0 +1,195 @@
+"""How good a tessellation is: distances on fresh samples, against random points and the best known quantiser.
+
+How to make it better lives in `cvt`.
+
+J. H. Conway, N. J. A. Sloane, "Sphere Packings, Lattices and Groups", table 2.3: second moments of lattices.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.feature_space import Sampler
+from tesselite.tessellation.samplers import Rows, with_sampler
+from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.threads import checked_threads
+
+Floats = npt.NDArray[np.float64]
+
+# Normalised second moments of the best lattice quantisers, by dimension.
+_MOMENTS = {
+    1: 0.0833333,
+    2: 0.0801875,
+    3: 0.0785433,
+    4: 0.0766032,
+    5: 0.0756254,
+    6: 0.0742437,
+    7: 0.0731165,
+    8: 0.0716821,
+    12: 0.0700956,
+    16: 0.0682981,
+    24: 0.0657708,
+}
+_RANDOM_SAMPLES = 20_000
+
+
+@dataclass(frozen=True)
+class Quality:
+    """Figures of a tessellation, in unit-scaled space and by its p, from `n_samples` fresh samples.
+
+    `ratio_to_random`: mean squared distance over that of as many random points. `ratio_to_best`: the same over the
+    best known lattice without borders (uniform boxes, p = 2; otherwise None): 1 is perfect, and borders count against
+    small numbers of niches and many dimensions. `volume_spread`: standard deviation of the niches' shares over their
+    mean, less what sampling adds. `largest_volume`, `smallest_volume`: shares over the mean share. `empty_niches`: no
+    sample fell in. `neighbour_*`: distances of centroids to their nearest other centroid.
+    """
+
+    n_niches: int
+    dims: int
+    p: float
+    n_samples: int
+    mean_squared_distance: float
+    mean_distance: float
+    largest_distance: float
+    ratio_to_random: float
+    ratio_to_best: float | None
+    volume_spread: float
+    smallest_volume: float
+    largest_volume: float
+    empty_niches: int
+    neighbour_least: float
+    neighbour_mean: float
+    neighbour_most: float
+
+
+def best_mean_squared_distance(n_niches: int, d: int) -> float:
+    """Mean squared distance that the best known lattice with this density would have in the unit cube, without borders.
+
+    For dimensions without a lattice of their own, the best product of lattices.
+    """
+    return float(d * np.exp(_log_moment(d) / d) * n_niches ** (-2.0 / d))
+
+
+@functools.cache
+def _log_moment(d: int) -> float:
+    best = [0.0]  # best[i] = i * log of the least normalised second moment of a product in i dimensions
+    for i in range(1, d + 1):
+        best.append(min(best[i - n] + n * np.log(g) for n, g in _MOMENTS.items() if n <= i))
+    return float(best[d])
+
+
+def measure_quality(
+    tessellation: VoronoiTessellation,
+    n_samples: int = 100_000,
+    seed: int = 0,
+    threads: int | None = None,
+    samples: Sampler | npt.ArrayLike | None = None,
+) -> Quality:
+    """Figures of a tessellation from fresh samples of its space; see `Quality`.
+
+    `samples`: a callable (n, rng) -> (n, d) or an array (n, d) to draw from instead, in feature units.
+    """
+    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
+        raise ValueError(f"n_samples: expected a whole number of at least 1, got {n_samples!r}")
+    threads = checked_threads(threads)
+    space, p, k = tessellation.space, tessellation.p, tessellation.n_niches
+    if samples is not None:
+        space = with_sampler(space, samples if callable(samples) else Rows(np.asarray(samples)))
+    rng = np.random.default_rng([seed, 0x9A11])  # not the stream that built the centroids
+    squares, total, n_seen = 0.0, 0.0, 0
+    farthest = 0.0
+    counts = np.zeros(k, np.int64)
+    few = np.empty((0, space.n))
+    chunk = max(1, min(n_samples, 20_000_000 // space.n))
+    while n_seen < n_samples:
+        points = space.to_unit(space.sample(min(chunk, n_samples - n_seen), rng))
+        found = _squares(tessellation, points, threads)
+        squares += float(found[0].sum())
+        total += float(np.sqrt(found[0]).sum())
+        farthest = max(farthest, float(found[0].max()))
+        counts += np.bincount(found[1], minlength=k)
+        n_seen += len(points)
+        few = points[:_RANDOM_SAMPLES] if len(few) == 0 else few
+    mean_square = squares / n_samples
+    random_points = space.sample(k, rng).clip(space.low, space.high)
+    by_random = _squares(VoronoiTessellation(space, random_points, p), few, threads)[0].mean()
+    volumes = counts / (n_samples / k)
+    if space.n == 2 and space.uniform and p == 2.0:
+        from tesselite.tessellation.cells import measure_cells
+
+        volumes = measure_cells(tessellation.unit_centroids, threads)[0] * k
+        spread = float(volumes.std())
+    else:
+        spread = float(np.sqrt(max(volumes.var() - k / n_samples, 0.0)))
+    neighbours = _neighbour_distances(tessellation.unit_centroids)
+    best = best_mean_squared_distance(k, space.n) if space.uniform and p == 2.0 else None
+    return Quality(
+        n_niches=k,
+        dims=space.n,
+        p=p,
+        n_samples=int(n_samples),
+        mean_squared_distance=mean_square,
+        mean_distance=total / n_samples,
+        largest_distance=float(np.sqrt(farthest)),
+        ratio_to_random=float(mean_square / by_random) if by_random > 0.0 else 1.0,
+        ratio_to_best=None if best is None else mean_square / best,
+        volume_spread=spread,
+        smallest_volume=float(volumes.min()),
+        largest_volume=float(volumes.max()),
+        empty_niches=int((volumes <= 0.0).sum()),
+        neighbour_least=float(neighbours.min()),
+        neighbour_mean=float(neighbours.mean()),
+        neighbour_most=float(neighbours.max()),
+    )
+
+
+def describe(tessellation: VoronoiTessellation, quality: Quality | None = None) -> dict[str, Any]:
+    """Everything there is to print about a tessellation, ready for JSON: how it was built, and how good it is."""
+    quality = quality or measure_quality(tessellation)
+    record = tessellation.record
+    built: dict[str, Any] = {}
+    if record is not None:
+        built = {key: value for key, value in asdict(record).items() if key not in ("errors", "p")}
+        built["error"] = record.errors[-1] if record.errors else None
+    figures = asdict(quality)
+    figures["quality_samples"] = figures.pop("n_samples")
+    return {
+        **figures,
+        **built,
+        "p": "inf" if quality.p == np.inf else quality.p,
+        "fingerprint": tessellation.fingerprint(),
+    }
+
+
+def _squares(
+    tessellation: VoronoiTessellation, points: Floats, threads: int
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    from tesselite.tessellation.fixed import minkowski_squares
+
+    niches = tessellation.niches_of_unit(points, threads)
+    return minkowski_squares(points - tessellation.unit_centroids[niches], tessellation.p), niches
+
+
+def _neighbour_distances(unit_centroids: Floats, at_most: int = 2000) -> Floats:
+    """Euclidean distance to the nearest other centroid, of all or of 2,000 centroids, shape (m,)."""
+    k, d = unit_centroids.shape
+    if k == 1:
+        return np.zeros(1)
+    some = unit_centroids[:: -(-k // at_most)]
+    if d <= 12:
+        from scipy.spatial import cKDTree
+
+        return np.asarray(cKDTree(unit_centroids).query(some, k=2)[0][:, 1])
+    norms = (unit_centroids**2).sum(axis=1)
+    found = np.empty(len(some))
+    rows = max(1, 20_000_000 // k)
+    for first in range(0, len(some), rows):
+        part = some[first : first + rows]
+        squares = norms - 2.0 * part @ unit_centroids.T + (part**2).sum(axis=1)[:, None]
+        found[first : first + rows] = np.sqrt(np.partition(squares, 1, axis=1)[:, 1].clip(0.0))
+    return found

@@ -1,0 +1,439 @@
+"""Lloyd's algorithm on fixed samples in many dimensions: the drift staircase, and bounds by principal components.
+
+Samples are kept in single precision, shifted by half a unit, and distances between those values are computed in double
+precision. What few dimensions need lives in `fixed` and `lloyd`.
+
+The staircase: each sample knows a lower bound of the distance to every centroid but its own; a centroid that drifted
+less than the bound exceeds the distance to the own one cannot take the sample. With centroids sorted by drift and
+samples by slack, a block of samples meets a prefix of the centroids. (Bounds as in G. Hamerly (2010), "Making k-means
+even faster".)
+
+Principal components: if a few directions hold most of the variance, as in trajectories, the distance there, together
+with the difference of what is left over, bounds the distance from below, and few centroids pass that bound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from tesselite.compiled import kernel
+from tesselite.tessellation import lloyd
+from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, lowest_bit
+from tesselite.tessellation.nearest.panels import (
+    COLUMNS,
+    ROWS,
+    panel_tables,
+    score_margin,
+    tile_masks,
+    top_two_rows,
+)
+from tesselite.threads import in_chunks
+
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.uint8]
+
+_BLOCK = 16 * ROWS
+_COMPONENTS = 24
+_LEFT_OVER = 0.05  # principal components pay if no more of the variance than this is left over
+_CHUNK = 16_384
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
+    """Squared distance of a[at:at + d] (float32) and b[to:to + d] (float64), summed in eight lanes, then across."""
+    whole = types.int64
+    signature = types.float64(a, whole, b, whole, whole)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        single, double = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.DoubleType(), LANES)
+        lanes = ir.Constant(ir.IntType(64), LANES)
+        xs = data_pointer(context, builder, sig.args[0], args[0])
+        cs = data_pointer(context, builder, sig.args[2], args[2])
+        total = cgutils.alloca_once_value(builder, ir.Constant(double, None))
+        rest = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
+        n = builder.sdiv(args[4], lanes)
+        with cgutils.for_range(builder, n) as loop:
+            j = builder.mul(loop.index, lanes)
+            x = builder.fpext(load_lanes(builder, xs, builder.add(args[1], j), single), double)
+            gap = builder.fsub(x, load_lanes(builder, cs, builder.add(args[3], j), double))
+            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
+        done = builder.mul(n, lanes)
+        with cgutils.for_range(builder, builder.sub(args[4], done)) as loop:
+            j = builder.add(done, loop.index)
+            x = builder.fpext(builder.load(builder.gep(xs, [builder.add(args[1], j)])), ir.DoubleType())
+            gap = builder.fsub(x, builder.load(builder.gep(cs, [builder.add(args[3], j)])))
+            builder.store(builder.fadd(builder.load(rest), builder.fmul(gap, gap)), rest)
+        sums = builder.load(total)
+        result = builder.load(rest)
+        for i in range(LANES):
+            result = builder.fadd(result, builder.extract_element(sums, ir.Constant(ir.IntType(32), i)))
+        return result
+
+    return signature, generate
+
+
+@kernel()
+def own_squares(
+    points: Singles, first: int, last: int, labels: Ints, centroids: Floats, moved: Flags, squares: Floats
+) -> None:
+    """Squared distances of samples first..last to their own centroids, where these moved."""
+    d = points.shape[1]
+    for i in range(first, last):
+        c = labels[i]
+        if c >= 0 and moved[c]:
+            squares[i] = row_square(points, i * d, centroids, c * d, d)
+
+
+@kernel()
+def staircase_rows(
+    points: Singles,
+    lengths: Floats,
+    order: Ints,
+    widths: Ints,
+    first: int,
+    last: int,
+    panels: Singles,
+    bias: Singles,
+    column_ids: Ints,
+    drifts: Floats,
+    margins: Floats,
+    centroids: Floats,
+    labels: Ints,
+    squares: Floats,
+    lower: Floats,
+    changed: Flags,
+) -> int:
+    """Assign the samples order[first:last]; sample i meets the first widths[i] columns. How many changed niche.
+
+    The columns (panels, bias, ids) are sorted by drift, descending; `drifts` has one entry more, 0.
+    """
+    n_points, d = points.shape
+    k = len(centroids)
+    xs = np.zeros(_BLOCK * d, np.float32)
+    best = np.empty(_BLOCK * LANES, np.float32)
+    second = np.empty(_BLOCK * LANES, np.float32)
+    which = np.empty(_BLOCK * LANES, np.int32)
+    n_changed = 0
+    for begin in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - begin)
+        n_panels = -(-widths[begin] // COLUMNS)
+        width = min(n_panels * COLUMNS, k)
+        for r in range(n):
+            at = order[begin + r]
+            for j in range(d):
+                xs[r * d + j] = points[at, j]
+        top_two_rows(xs, n, d, panels, bias, n_panels, best, second, which)
+        for r in range(n):
+            i = order[begin + r]
+            old = labels[i]
+            own = squares[i]
+            length = lengths[i]
+            reach = length + margins[2]
+            slip = 2.0 * (margins[0] * length + margins[1]) + 2.0**-50 * reach * reach * d
+            one = length * length - 2.0 * np.float64(best[r])
+            two = length * length - 2.0 * np.float64(second[r])
+            c = column_ids[which[r]]
+            others = two - slip
+            if c == old and two - slip > own:
+                pass
+            elif c != old and one - slip > own:
+                others = one - slip
+            elif c != old and one + slip < own and two - slip > one + slip:
+                labels[i] = c
+                others = min(others, own)
+                squares[i] = row_square(points, i * d, centroids, c * d, d)
+            else:  # too near to call in single precision: look at all of them again
+                least, next_least = own, np.inf
+                found = old
+                for t in range(width):
+                    e = column_ids[t]
+                    if e == old:
+                        continue
+                    square = row_square(points, i * d, centroids, e * d, d)
+                    if square < least or (square == least and e < found):
+                        next_least = least
+                        least, found = square, e
+                    elif square < next_least:
+                        next_least = square
+                labels[i] = found
+                squares[i] = least
+                others = next_least * (1.0 - 1e-12)
+            bound = np.sqrt(max(others, 0.0)) * (1.0 - 1e-12)
+            if width < k:
+                bound = min(bound, lower[i] - drifts[width])
+            lower[i] = bound
+            if labels[i] != old:
+                n_changed += 1
+                changed[labels[i]] = 1
+                if old >= 0:
+                    changed[old] = 1
+    return n_changed
+
+
+@kernel()
+def principal_rows(
+    points: Singles,
+    parts: Singles,
+    order: Ints,
+    first: int,
+    last: int,
+    panels: Singles,
+    bias: Singles,
+    margins: Floats,
+    centroids: Floats,
+    labels: Ints,
+    squares: Floats,
+    changed: Flags,
+) -> int:
+    """Assign the samples order[first:last] by bounds of principal `parts` (n, q); how many changed niche."""
+    d = points.shape[1]
+    q = parts.shape[1]
+    n_panels = len(bias) // COLUMNS
+    ys = np.zeros(_BLOCK * q, np.float32)
+    bounds = np.full(_BLOCK, np.float32(np.inf))
+    masks = np.empty(ROWS, np.int64)
+    best = np.empty(_BLOCK * LANES, np.float32)
+    second = np.empty(_BLOCK * LANES, np.float32)
+    which = np.empty(_BLOCK * LANES, np.int32)
+    n_changed = 0
+    for begin in range(first, last, _BLOCK):
+        n = min(_BLOCK, last - begin)
+        new = False
+        for r in range(n):
+            i = order[begin + r]
+            new |= labels[i] < 0
+            for j in range(q):
+                ys[r * q + j] = parts[i, j]
+        if new:  # the nearest by principal parts is a good guess
+            top_two_rows(ys, n, q, panels, bias, n_panels, best, second, which)
+            for r in range(n):
+                i = order[begin + r]
+                labels[i] = which[r]
+                squares[i] = row_square(points, i * d, centroids, labels[i] * d, d)
+                changed[labels[i]] = 1
+                n_changed += 1
+        for r in range(_BLOCK):
+            bounds[r] = np.inf
+            if r < n:
+                square = 0.0
+                for j in range(q):
+                    square += np.float64(ys[r * q + j]) * np.float64(ys[r * q + j])
+                slip = margins[0] * np.sqrt(square) + margins[1]
+                own = squares[order[begin + r]]
+                # Raised by a part in a million: the bound itself is rounded to single precision.
+                bound = 0.5 * (square - own * (1.0 + 1e-9)) - slip
+                bounds[r] = bound - 1e-6 * abs(bound)
+        for tile in range(-(-n // ROWS)):
+            for panel in range(n_panels):
+                found = tile_masks(
+                    ys,
+                    tile * ROWS * q,
+                    q,
+                    panels,
+                    panel * COLUMNS * q,
+                    bias,
+                    panel * COLUMNS,
+                    bounds,
+                    tile * ROWS,
+                    masks,
+                )
+                if found == 0:
+                    continue
+                for r in range(ROWS):
+                    mask = masks[r]
+                    while mask != 0:
+                        c = panel * COLUMNS + lowest_bit(mask)
+                        mask &= mask - 1
+                        i = order[begin + tile * ROWS + r]
+                        old = labels[i]
+                        if c == old:
+                            continue
+                        square = row_square(points, i * d, centroids, c * d, d)
+                        if square < squares[i] or (square == squares[i] and c < old):
+                            squares[i] = square
+                            labels[i] = c
+                            changed[c] = 1
+                            changed[old] = 1
+                            n_changed += 1
+    return n_changed
+
+
+class StaircaseLloyd:
+    """The state of Lloyd's algorithm on fixed samples in many dimensions, p = 2; the interface of `FixedLloyd`.
+
+    `points` (n, d) are unit-scaled, in single precision, and are shifted in place: hand over an array of your own.
+    """
+
+    def __init__(self, points: Singles, centroids: Floats, threads: int) -> None:
+        self.n, self.d = points.shape
+        self.k = len(centroids)
+        self.threads = threads
+        for first in range(0, self.n, _CHUNK):
+            points[first : first + _CHUNK] -= np.float32(0.5)
+        self.points = points
+        self._centers = np.ascontiguousarray(centroids - 0.5)
+        self.labels = np.full(self.n, -1, np.int64)
+        self.squares = np.full(self.n, np.inf)
+        self.moved = np.ones(self.k, np.uint8)
+        self.changed = np.zeros(self.k, np.uint8)
+        self.starts = np.empty(self.k + 1, np.int64)
+        self.members = np.arange(self.n)
+        self.principal = self._principal_parts()
+        if self.principal is None:
+            self._lengths = np.empty(self.n)
+            for first in range(0, self.n, _CHUNK):
+                part = points[first : first + _CHUNK].astype(np.float64)
+                self._lengths[first : first + _CHUNK] = np.sqrt(np.einsum("ij,ij->i", part, part))
+            self._lower = np.full(self.n, -np.inf)
+            self._drifts = np.full(self.k, np.inf)
+
+    @property
+    def centroids(self) -> Floats:
+        """The centroids (k, d), unit-scaled."""
+        return self._centers + 0.5
+
+    def count_empty(self) -> int:
+        """How many niches have no sample."""
+        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
+
+    def step(self) -> tuple[float, int]:
+        """Assign all samples, then move the centroids: the assignment's error, how many samples changed niche."""
+        self.changed[:] = 0
+        self._in_chunks(
+            lambda first, last: own_squares(
+                self.points, first, last, self.labels, self._centers, self.moved, self.squares
+            ),
+            self.n,
+            _CHUNK,
+        )
+        n_changed = self._assign() if self.principal is None else self._assign_by_parts()
+        error = float(self.squares.sum() / self.n)
+        if n_changed == 0:
+            return error, 0
+        before = self._centers.copy()
+        lloyd.sort_by_niche(self.labels, self.starts, self.members)
+        n_empty = sum(
+            self._in_chunks(
+                lambda first, last: lloyd.update_means(
+                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
+                ),
+                self.k,
+                self.k // 16 + 1,
+            )
+        )
+        if n_empty:
+            empty = np.flatnonzero(np.diff(self.starts) == 0)
+            farthest = np.argsort(-self.squares, kind="stable")[: len(empty)]
+            spots = farthest[self.squares[farthest] > 0.0]
+            self._centers[empty[: len(spots)]] = self.points[spots]
+            self.moved[empty[: len(spots)]] = 1
+        if self.principal is None:
+            gaps = self._centers - before
+            self._drifts = np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + 1e-12)
+        return error, n_changed
+
+    def _in_chunks(self, work: Any, n: int, chunk: int) -> list[Any]:
+        results: list[Any] = []
+        in_chunks(lambda first, last: results.append(work(first, last)), n, chunk, self.threads)
+        return results
+
+    def _assign(self) -> int:
+        by_drift = np.argsort(-self._drifts, kind="stable")
+        drifts = np.append(self._drifts[by_drift], 0.0)
+        slack = self._lower - np.sqrt(self.squares) * (1 + 1e-12)
+        slack[self.labels < 0] = -np.inf
+        # How many centroids drifted at least as far as the slack.
+        widths = self.k - np.searchsorted(drifts[:-1][::-1], slack, side="left")
+        order = np.argsort(slack, kind="stable")
+        order = order[: np.searchsorted(-widths[order], 0, side="left")]
+        idle = widths == 0
+        self._lower[idle] -= drifts[0]
+        columns = self._centers[by_drift]
+        panels, bias = panel_tables(columns)
+        longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
+        margins = np.array([*score_margin(self.d, longest), longest])
+        ordered_widths = widths[order]
+
+        def assign(first: int, last: int) -> int:
+            return staircase_rows(
+                self.points,
+                self._lengths,
+                order,
+                ordered_widths,
+                first,
+                last,
+                panels,
+                bias,
+                by_drift,
+                drifts,
+                margins,
+                self._centers,
+                self.labels,
+                self.squares,
+                self._lower,
+                self.changed,
+            )
+
+        return sum(self._in_chunks(assign, len(order), 8 * _BLOCK))
+
+    def _principal_parts(self) -> tuple[Floats, Floats, Singles] | None:
+        """Mean (d,), components (q, d) and the samples' parts (n, q + 1), the last the length of what is left over."""
+        if self.d < 2 * _COMPONENTS:
+            return None
+        some = self.points[:: -(-self.n // 20_000)].astype(np.float64)
+        mean = some.mean(axis=0)
+        some -= mean
+        values, vectors = np.linalg.eigh(some.T @ some)
+        if values[: -_COMPONENTS].sum() > _LEFT_OVER * values.sum():
+            return None
+        components = np.ascontiguousarray(vectors[:, -_COMPONENTS:].T)
+        parts = np.empty((self.n, _COMPONENTS + 1), np.float32)
+        for first in range(0, self.n, _CHUNK):
+            parts[first : first + _CHUNK] = _project(
+                self.points[first : first + _CHUNK].astype(np.float64), mean, components
+            )
+        return mean, components, parts
+
+    def _assign_by_parts(self) -> int:
+        assert self.principal is not None  # noqa: S101 - for the type checker
+        mean, components, parts = self.principal
+        columns = _project(self._centers, mean, components)
+        panels, bias = panel_tables(columns)
+        longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
+        margins = np.array(score_margin(parts.shape[1], longest))
+        before = self.labels.copy()
+
+        def assign(first: int, last: int) -> int:
+            return principal_rows(
+                self.points,
+                parts,
+                self.members,
+                first,
+                last,
+                panels,
+                bias,
+                margins,
+                self._centers,
+                self.labels,
+                self.squares,
+                self.changed,
+            )
+
+        self._in_chunks(assign, self.n, 16 * _BLOCK)
+        return int((self.labels != before).sum())
+
+
+def _project(rows: Floats, mean: Floats, components: Floats) -> Floats:
+    """The principal parts (n, q) of rows, and the length of what is left over, shape (n, q + 1)."""
+    centered = rows - mean
+    parts = centered @ components.T
+    left = np.einsum("ij,ij->i", centered, centered) - np.einsum("ij,ij->i", parts, parts)
+    return np.column_stack([parts, np.sqrt(left.clip(0.0))])
