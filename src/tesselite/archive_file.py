@@ -19,6 +19,7 @@ import numpy as np
 
 from tesselite import __version__
 from tesselite.archive import Archive, Elites, Tessellation
+from tesselite.arrow import from_column, to_column
 from tesselite.atomic import write_atomically
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
@@ -99,10 +100,9 @@ def _digest(about: dict[str, Any], table: Any) -> str:
     """SHA-256 of all that a file says: Parquet itself does not notice a flipped bit."""
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name, column in zip(table.column_names, table.columns, strict=True):
-        whole = column.combine_chunks()
-        values = (whole.flatten() if name == "solution" else whole).to_numpy()
+        values = from_column(column)
         digest.update(f"{name} {len(values)} {values.dtype.str}".encode())
-        digest.update(values)
+        digest.update(values.data)
     return digest.hexdigest()
 
 
@@ -122,8 +122,8 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     features = np.asfortranarray(elites.features[by_niche])
     for j, name in enumerate(elites.feature_names):
         columns[_column(name)] = features[:, j]
-    flat = pa.array(np.ascontiguousarray(elites.solutions[by_niche]).reshape(-1))
-    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    flat = to_column(elites.solutions[by_niche].reshape(-1))
+    table = pa.table({name: to_column(values) for name, values in columns.items()})
     table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
     about = {
         "format": FORMAT,
@@ -167,7 +167,11 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     if "niche" not in table.column_names:
         raise ValueError(f"{path}: a file of tesselite, but not an archive")
-    if described.pop("digest", None) != _digest(described, table):
+    try:
+        intact = described.pop("digest", None) == _digest(described, table)
+    except ValueError:
+        intact = False
+    if not intact:
         raise ValueError(f"{path}: damaged (its content is not what was written)")
     return table, described
 
@@ -188,18 +192,18 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
         floor=about["floor"],
     )
     names = archive.tessellation.space.names
-    filled = np.argsort(table["order"].to_numpy())
-    solutions = table["solution"].combine_chunks().flatten().to_numpy().reshape(-1, archive.width)
+    filled = np.argsort(from_column(table["order"]))
+    solutions = from_column(table["solution"]).reshape(-1, archive.width)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
-        features[:, j] = table[_column(name)].to_numpy()
+        features[:, j] = from_column(table[_column(name)])
     archive.restore(
         Elites(
-            table["niche"].to_numpy()[filled],
-            table["fitness"].to_numpy()[filled],
+            from_column(table["niche"])[filled],
+            from_column(table["fitness"])[filled],
             features[filled],
             solutions[filled],
-            table["evaluation"].to_numpy()[filled],
+            from_column(table["evaluation"])[filled],
             names,
         )
     )

@@ -66,7 +66,8 @@ def call_block(address: int, rows: Any, fitness: Any, features: Any, status: Any
 def native_block(function: Callable[..., None]) -> Any:
     """Compile a block function written against `SIGNATURE`, kept on disk."""
     return compile_cached(
-        lambda cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(function)
+        function.__module__,
+        lambda cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(function),
     )
 
 

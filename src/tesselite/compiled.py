@@ -1,8 +1,8 @@
 """How this library compiles: one decorator for its kernels, with a disk cache that is never stale.
 
 Numba's own cache looks only at the file that holds a function, so a kernel whose callee changed in another file
-would keep its old machine code. Here the cache folder is named after the content of the whole package instead:
-another version, or an edited file, starts a cache of its own. What the kernels compute lives elsewhere.
+would keep its old machine code. Here each module's kernels have a folder that is named after the content of the module
+and of everything it imports from this package. What the kernels compute lives elsewhere.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -31,32 +32,63 @@ def cache_folder() -> Path:
     return Path(os.environ.get("TESSELITE_CACHE_DIR") or platformdirs.user_cache_dir("tesselite"))
 
 
+_IMPORT = re.compile(r"^(?:from|import) (tesselite[\w.]*)(?: import (\([^)]*\)|[^\n]*))?", re.MULTILINE)
+
+
+def _file_of(module: str) -> Path | None:
+    """The source file of a module of this package, or None if there is no such module."""
+    path = Path(__file__).parent.joinpath(*module.split(".")[1:])
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file() and path != Path(__file__).parent:
+            return file
+    return None
+
+
+def _modules_behind(module: str) -> dict[str, Path]:
+    """The modules of this package that a module's kernels can reach: itself and all it imports at its top level."""
+    found: dict[str, Path] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        file = _file_of(name)
+        if name in found or file is None:
+            continue
+        found[name] = file
+        for imported, names in _IMPORT.findall(file.read_text(encoding="utf-8")):
+            waiting += [imported, *(f"{imported}.{word}" for word in re.findall(r"\w+", names))]
+    return found
+
+
 @functools.cache
-def _kernel_cache() -> str:
-    """Folder of the machine code of exactly this package's source."""
-    package = Path(__file__).parent
+def _kernel_cache(module: str) -> str:
+    """Folder of the machine code of one module's kernels, named after the source of all that they can call."""
     digest = hashlib.sha256()
-    for file in sorted(package.rglob("*.py")):
-        digest.update(file.relative_to(package).as_posix().encode())
+    for name, file in sorted(_modules_behind(module).items()):
+        digest.update(name.encode())
         digest.update(file.read_bytes())
-    kernels = cache_folder() / "kernels"
-    folder = kernels / digest.hexdigest()[:16]
+    folder = cache_folder() / "kernels" / f"{module.removeprefix('tesselite.')}-{digest.hexdigest()[:16]}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        for other in kernels.iterdir():
-            if other != folder and time.time() - other.stat().st_mtime > _KEEP_SECONDS:
-                shutil.rmtree(other, ignore_errors=True)
+        _remove_unused(folder.parent)
     except OSError:
         pass  # A read-only home: the decorator below then compiles without a cache.
     return str(folder)
 
 
-def compile_cached(compile: Callable[[bool], T]) -> T:  # noqa: A002
-    """Call compile(cache=True) with the cache folder above; compile(False) where no folder is writable."""
+@functools.cache
+def _remove_unused(kernels: Path) -> None:
+    """Remove the machine code of other versions that nobody has used for a month; looked at once per process."""
+    for folder in kernels.iterdir():
+        if time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A002
+    """Call compile(cache=True) with the module's cache folder; compile(False) where no folder is writable."""
     chosen = _numba_config.CACHE_DIR
     if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
-        _numba_config.CACHE_DIR = _kernel_cache()
+        _numba_config.CACHE_DIR = _kernel_cache(module)
     try:
         return compile(True)
     except RuntimeError:  # Numba found no writable place
@@ -74,6 +106,6 @@ def kernel(**options: Any) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         settings = {"nogil": True, "error_model": "numpy", **options}
-        return compile_cached(lambda cache: cast(F, numba.njit(cache=cache, **settings)(function)))
+        return compile_cached(function.__module__, lambda cache: cast(F, numba.njit(cache=cache, **settings)(function)))
 
     return decorate

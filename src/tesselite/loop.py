@@ -229,8 +229,8 @@ def runs(search: MapElites) -> bool:
 def _lookup(tessellation: Any) -> tuple[Any, ...]:
     """The tessellation in the form that the loop takes."""
     if isinstance(tessellation, GridTessellation):
+        # Of the same types as with centroids, writable all of them: others would compile the whole loop again.
         none, cells = np.zeros((1, 1)), np.array(tessellation.shape, dtype=np.float64)
-        none.flags.writeable = False  # as centroids are: another type would compile the loop again
         return GRID, cells, tessellation.strides, none, np.zeros(1), np.zeros(1, np.int64), 2.0
     index = tessellation.index
     return (

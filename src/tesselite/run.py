@@ -24,7 +24,7 @@ from tesselite import variation as operators
 from tesselite.archive import Tessellation
 from tesselite.evaluation import Problem
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
-from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, tessellate
+from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.threads import checked_threads
@@ -88,8 +88,8 @@ def start(
 ) -> Summary:
     """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
     started = time.perf_counter()
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
+    initial = checked_count("initial", initial)
     _check_options(threads, checkpoint_seconds)
     seed = checked_seed(seed)
     niches: Tessellation | None = None

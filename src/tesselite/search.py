@@ -26,6 +26,13 @@ BATCH_SIZE = 200
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
 
 
+def checked_count(name: str, value: float) -> int:
+    """The value as an int of at least 1, floats such as 1e6 included; otherwise ValueError."""
+    if not isinstance(value, int | float | np.integer) or value != value // 1 or not 1 <= value < 2**62:
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
 class MapElites:
     """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
 
@@ -44,8 +51,7 @@ class MapElites:
         floor: float | None = None,
         seed: int | None = None,
     ) -> None:
-        if initial < 1:
-            raise ValueError(f"initial: expected at least 1 random solution, got {initial}")
+        initial = checked_count("initial", initial)
         self.solution_space = solution_space
         self.variation = variation if variation is not None else operators.default_for(solution_space)
         if isinstance(self.variation, operators.Operator):
@@ -64,8 +70,7 @@ class MapElites:
         """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
         if self._asked is not None:
             raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
-        if n < 1:
-            raise ValueError(f"n: expected at least 1 solution, got {n}")
+        n = checked_count("n", n)
         first = self.evaluations
         if first < self.initial:
             n = min(n, self.initial - first)
@@ -281,8 +286,7 @@ def illuminate(
             threads=threads,
             observer=(lambda search, _: progress(search)) if progress else None,
         ).search.archive
-    if evaluations < 1 or batch_size < 1:
-        raise ValueError(f"expected evaluations and batch_size of at least 1, got {evaluations} and {batch_size}")
+    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     seed = checked_seed(seed)
     search = MapElites(
         problem.solutions,

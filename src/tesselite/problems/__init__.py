@@ -6,10 +6,13 @@ Each problem's module is imported when it is asked for.
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tesselite.evaluation import Problem
 
@@ -79,6 +82,15 @@ def _failed(doing: str, error: Exception) -> ValueError:
     return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
 
 
+def _takes_nothing(function: Callable[..., Any]) -> bool:
+    """Whether the function can be called without arguments; an objective that nobody decorated cannot."""
+    try:
+        inspect.signature(function).bind()
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     here = str(Path.cwd())
     if here not in sys.path:
@@ -91,7 +103,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
         raise _failed(f"importing {module_name}", error) from error
     except Exception as error:
         raise _failed(f"importing {module_name}", error) from error
-    found = module
+    found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
             problems = [name for name, value in vars(module).items() if isinstance(value, Problem)]
@@ -99,14 +111,11 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
                 f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
             )
         found = getattr(found, part)
-    if not isinstance(found, Problem) and callable(found):
-        made = None
+    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
         try:
             made = found()
         except Exception as error:
-            trace = error.__traceback__
-            if trace and trace.tb_next:  # else it takes arguments, so it was not meant to be called like this
-                raise _failed(f"calling {spec}()", error) from error
+            raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):
             return made
     if not isinstance(found, Problem):

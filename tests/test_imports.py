@@ -1,0 +1,121 @@
+"""Imports go one way, and importing the package costs next to nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tesselite
+
+PACKAGE = Path(tesselite.__file__).parent
+
+# From the bottom to the top: a module imports from its own line and from lines above it, never from below. Imports
+# inside functions and those for type checkers alone are free. A new module or package needs a place here.
+LAYERS = """
+    compiled threads seeds atomic
+    fast_math feature_space solution_space
+    block crew elitism breeding tessellation
+    evaluation variation
+    archive function_problem
+    archive_file problems workers
+    search loop
+    run_folder
+    run
+    assessment
+    report
+    experiments interop
+    cli __main__
+"""
+RANK = {name: rank for rank, line in enumerate(LAYERS.strip().splitlines()) for name in line.split()}
+
+
+def modules() -> list[Path]:
+    return sorted(file for file in PACKAGE.rglob("*.py") if file != PACKAGE / "__init__.py")
+
+
+def home(dotted: str) -> str:
+    """tesselite.problems.functions -> problems"""
+    return dotted.split(".")[1]
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Modules of this package that are imported when the module itself is, as dotted names."""
+    found: set[str] = set()
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("tesselite.")}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            if node.module == "tesselite":
+                found |= {f"tesselite.{alias.name}" for alias in node.names if alias.name != "__version__"}
+            elif node.module and node.module.startswith("tesselite."):
+                found.add(node.module)
+        todo += list(ast.iter_child_nodes(node))
+    return found
+
+
+@pytest.mark.parametrize("file", modules(), ids=lambda file: file.relative_to(PACKAGE).as_posix())
+def test_imports_go_one_way(file):
+    own = file.relative_to(PACKAGE).with_suffix("").parts[0]
+    assert own in RANK, f"give {own} a place in LAYERS"
+    for name in imported(ast.parse(file.read_text())):
+        other = home(name)
+        assert other in RANK, f"give {other} a place in LAYERS"
+        assert RANK[other] <= RANK[own], f"{file.name} imports {name}, which is above it"
+
+
+def test_the_check_sees_what_it_should():
+    source = """
+from tesselite import __version__, elitism
+import tesselite.search
+if TYPE_CHECKING:
+    from tesselite.cli import app
+try:
+    from tesselite.loop import runs
+except ImportError:
+    pass
+class A:
+    from tesselite.run import resume
+    def late(self):
+        from tesselite.report import page
+"""
+    expected = {"tesselite.elitism", "tesselite.search", "tesselite.loop", "tesselite.run"}
+    assert imported(ast.parse(source)) == expected
+
+
+LIGHT = """
+import sys
+import tesselite
+tesselite.__version__, dir(tesselite)
+heavy = {"numba", "llvmlite", "numpy", "pyarrow", "scipy", "matplotlib", "typer", "rich", "pandas"} & set(sys.modules)
+assert not heavy, f"import tesselite imports {heavy}"
+tesselite.Box(2), tesselite.FeatureSpace.unit(2)
+heavy = {"numba", "pyarrow", "scipy", "matplotlib", "typer", "pandas"} & set(sys.modules)
+assert not heavy, f"spaces import {heavy}"
+"""
+
+
+def test_importing_is_light():
+    result = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_every_public_name_is_there():
+    for name in tesselite.__all__:
+        assert getattr(tesselite, name) is not None
+    assert set(tesselite.__all__) == set(tesselite._HOME)
+    assert tesselite.__all__ == sorted(tesselite.__all__)
+    assert "illuminate" in dir(tesselite)
+    with pytest.raises(AttributeError, match="module 'tesselite' has no attribute 'nothing'"):
+        _ = tesselite.nothing
