@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one algorithm-descriptor pair. Groups of a `family` share a colour; `ours` marks what the paper has not."""
+    """Runs of one algorithm-descriptor pair. A `family` shares a colour; `ours` marks what the paper has not."""
 
     name: str
     label: str
@@ -51,7 +51,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups that share direction, settings and levels; fitness is multiplied by `scale` to be in `fitness_name` units."""
+    """Groups that share direction, settings and levels. Fitness times `scale` is what `fitness_name` names."""
 
     groups: tuple[Group, ...]
     fitness_name: str = "fitness"
@@ -214,10 +214,8 @@ class Comparison:
                 found = mann_whitney(first, second)
                 left, right = summarise(first), summarise(second)
                 raw.append(found.p)
-                rows.append(
-                    [measure.label, a.label, b.label, found.n, found.m, left.median, _interval(left.interval)]
-                    + [right.median, _interval(right.interval), found.u, found.p, found.a12]
-                )
+                medians = [left.median, _interval(left.interval), right.median, _interval(right.interval)]
+                rows.append([measure.label, a.label, b.label, found.n, found.m, *medians, found.u, found.p, found.a12])
         columns = ["measure", "first", "second", "n", "m", "median of first", "95 % interval"]
         columns += ["median of second", "95 % interval ", "U", "p", "A12"]
         corrected = holm(raw).tolist()

@@ -31,9 +31,9 @@ _PROGRESS_ROWS = 100
 class Trial:
     """One run of a group, summed up.
 
-    `number` and `seed` tell which run it is, `settings` how it was made. `best`, `valid` and `histograms` map each setting
-    (training first) to the best fitness (None without a valid solution), the number of valid solutions, and the counts
-    of fitness between the `levels` (see `quality.histogram`). `assessed` elites were evaluated in every setting.
+    `number` and `seed` tell which run it is, `settings` how it was made. `best`, `valid` and `histograms` map each
+    setting (training first) to the best fitness (None without a valid solution), the number of valid solutions, and the
+    counts of fitness between the `levels` (see `quality.histogram`). `assessed` elites were evaluated in every setting.
     `progress` holds columns over the evaluations of the run, `seconds` what took how long.
     """
 

@@ -10,9 +10,10 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 app = typer.Typer(
     name="tesselite",
@@ -309,11 +310,26 @@ def assess(
     assess_runs(folders, at_most=at_most, seed=seed, share=share or [], threads=threads, quiet=quiet, as_json=json_)
 
 
-@app.command("compare")
+class _Compare(TyperCommand):
+    """Lets --against take several folders, as the shell makes of `--against runs/grid-*`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        within = False
+        for word in args:
+            if within and not word.startswith("-"):
+                spread += [word] if spread[-1] == "--against" else ["--against", word]
+                continue
+            within = word == "--against"
+            spread.append(word)
+        return super().parse_args(ctx, spread)
+
+
+@app.command("compare", cls=_Compare)
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of the first set of runs.")],
     against: Annotated[
-        list[Path], typer.Option("--against", metavar="RUN", help="A folder of the second set; repeat it for each run.")
+        list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the tables and figures.")] = Path("comparison"),
     names: Annotated[str, typer.Option(metavar="A,B", help="Names of the two sets.")] = "",

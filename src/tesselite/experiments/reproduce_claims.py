@@ -1,13 +1,14 @@
 """What the paper reports and claims, as data: each number beside ours, each claim with a rule that decides it.
 
-Medians over runs are compared, as in the paper; where it speaks of significance, a two-sided Mann-Whitney test over runs
-at 0.05 decides. Vassiliades et al. (2018), sections IV-B, V-B and the appendix.
+Medians over runs are compared, as in the paper; where it speaks of significance, a two-sided Mann-Whitney test over
+runs at 0.05 decides. Vassiliades et al. (2018), sections IV-B, V-B and the appendix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -157,7 +158,7 @@ def _listed(names: Sequence[str], values: Sequence[float]) -> str:
 
 def _falls(facts: Facts, names: Sequence[str], value: Callable[[str], float]) -> Verdict:
     values = [value(name) for name in names]
-    return all(a > b for a, b in zip(values, values[1:], strict=False)), _listed(names, values)
+    return all(a > b for a, b in pairwise(values)), _listed(names, values)
 
 
 _GRIDS = ("grid-2d", "grid-10d", "grid-20d")
@@ -234,8 +235,8 @@ MAZE_CLAIMS = [
         ),
     ),
     Claim(
-        "Beyond the paper's experiments: in 50D the grid's archive is of lower quality (share within 20 units) even when "
-        "memory is not a problem.",
+        "Beyond the paper's experiments: in 50D the grid's archive is of lower quality (share within 20 units) even "
+        "when memory is not a problem.",
         "I",
         lambda facts: (
             facts.share("grid-50d", 20.0) < facts.share("cvt-50d", 20.0),

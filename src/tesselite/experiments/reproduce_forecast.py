@@ -1,4 +1,4 @@
-"""How long a reproduction will take and how much disk it needs, measured on a small piece of the work before it starts."""
+"""How long a reproduction will take and how much disk it needs, measured on a small piece of the work first."""
 
 from __future__ import annotations
 

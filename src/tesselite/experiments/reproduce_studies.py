@@ -202,7 +202,7 @@ def norms_maze() -> Study:
             label=f"{name.upper()} p={p:g}",
             family="Euclidean" if p == 2 else "fractional",
             p=p,
-        )  # fmt: skip
+        )
         for p in (2.0, 0.5)
         for name in ("50d", "250d", "1000d")
     ]

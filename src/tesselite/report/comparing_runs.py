@@ -28,8 +28,8 @@ def write_comparison(comparison: Comparison, out: Path, measures: Sequence[Measu
     lines = ["# Comparison", "", "Median [quartiles] over runs.", ""]
     lines += [tables["metrics"].to_markdown(), tables["best_performance"].to_markdown()]
     lines += [
-        "Two-sided Mann-Whitney tests over runs, p corrected by Holm over the table; A12 is the chance that a run of the "
-        "first exceeds one of the second.",
+        "Two-sided Mann-Whitney tests over runs, p corrected by Holm over the table; A12 is the chance that a run of "
+        "the first exceeds one of the second.",
         "",
         tables["tests"].to_markdown(),
     ]

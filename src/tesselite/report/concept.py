@@ -33,7 +33,7 @@ def landscape(points: Floats) -> Floats:
 
 
 def restricted_tournament(rng: np.random.Generator, *, n: int = 60, evaluations: int = 12_000) -> Floats:
-    """A population (n, 2) that holds several peaks: an offspring meets the most similar of half, and the better stays."""
+    """A population (n, 2) that holds several peaks: an offspring meets the most similar of half of it."""
     population = rng.uniform(-_BOUND, _BOUND, (n, 2))
     fitness = landscape(population)
     window = n // 2
