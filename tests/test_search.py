@@ -445,7 +445,7 @@ def test_a_solution_space_of_ones_own():
 
 def test_nothing_valid_shows_the_error():
     def broken(x):
-        return 1.0 / (x[0] - x[0]), (x[0], x[1])
+        return 1 // int(x[0] - x[0]), (x[0], x[1])
 
     def silent(x):
         return math.nan, (x[0], x[1])
@@ -463,7 +463,7 @@ def test_nothing_valid_shows_the_error():
         return tl.problem(solutions=BOX, features=FEATURES, **options)(function)
 
     cases = [
-        (make(broken), "(?s)broken: none of the first 50 evaluations.*1.0 / .*ZeroDivisionError|invalid value"),
+        (make(broken), r"(?s)broken: none of the first 50 evaluations.*return 1 // int.*ZeroDivisionError"),
         (make(silent), r"50 x fitness is NaN or infinite\).\n.*raised no exception"),
         (make(short), r"wrong shape: expected \(fitness, features\) of shapes \(\) and \(2,\), got \(\) and \(1,\)"),
         (make(raising), r"(?s)exception in the compiled function.*raise ValueError\(.no such place.\)"),

@@ -94,30 +94,38 @@ def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness:
 
 
 @kernel()
-def compete_batch(
+def insert_batch(
     sign: float,
     niches: Any,
     fitness: Any,
+    features: Any,
+    solutions: Any,
     valid: Any,
+    evaluation: int,
     n_rows: int,
-    elite_niche: Any,
-    elite_fitness: Any,
+    elites: Any,
     keys: Any,
     rows: Any,
     status: Any,
-    row_of: Any,
 ) -> int:
-    """Decide a batch in order; writes status, row_of and the elites' fitness and niche; returns the new row count."""
+    """Decide a batch in order and write those who take their niche into the rows of `elites`; the new row count.
+
+    `elites` are the arrays of niche, fitness, features, solutions and evaluation. Solutions are rows of bytes, here and
+    in `elites`, so that one compilation serves every dtype. Row i is evaluation number `evaluation` + i.
+    """
+    elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(niches.shape[0]):
         if not valid[i]:
             status[i] = INVALID
-            row_of[i] = -1
             continue
         status[i], row = compete(sign, niches[i], fitness[i], n_rows, elite_fitness, keys, rows)
-        row_of[i] = row
+        if status[i] == REJECTED:
+            continue
         if status[i] == NEW:
             elite_niche[row] = niches[i]
             n_rows += 1
-        if status[i] != REJECTED:
-            elite_fitness[row] = fitness[i]
+        elite_fitness[row] = fitness[i]
+        elite_evaluation[row] = evaluation + i
+        elite_features[row] = features[i]
+        elite_solutions[row] = solutions[i]
     return n_rows

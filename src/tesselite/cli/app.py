@@ -92,7 +92,19 @@ def run(
         typer.Option(metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
     ] = None,
     centroids: Annotated[Path | None, typer.Option(help="A file of centroids instead (see `tesselite cvt`).")] = None,
-    evaluations: Annotated[int, typer.Option(parser=_whole, metavar="N", help="The budget; accepts 1e6.")] = 100_000,
+    samples: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="N", help="Samples for the CVT; enough by default.")
+    ] = None,
+    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance of the CVT.")] = 2.0,
+    method: Annotated[
+        str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd; the best for the case by default.")
+    ] = None,
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's settings; options given beside it take precedence.")
+    ] = False,
+    evaluations: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="N", help="The budget; accepts 1e6. 100000 by default.")
+    ] = None,
     initial: Annotated[
         int | None,
         typer.Option(parser=_whole, metavar="N", help="Random solutions before the first offspring; 1000 by default."),
@@ -106,10 +118,7 @@ def run(
             help="gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
         ),
     ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given."),
-    ] = None,
+    seed: SeedOption = None,
     threads: ThreadsOption = None,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
     quiet: QuietOption = False,
@@ -124,6 +133,10 @@ def run(
         n_niches=niches,
         grid=_grid(grid) if grid is not None else None,
         centroids=centroids,
+        n_samples=samples,
+        p=p,
+        method=method,
+        paper=paper,
         evaluations=evaluations,
         initial=initial,
         batch_size=batch_size,

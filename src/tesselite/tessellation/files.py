@@ -42,9 +42,7 @@ def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> No
     elif path.suffix in _TEXT:
         _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
     else:
-        raise ValueError(
-            f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}"
-        )
+        raise ValueError(f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
 
 
 def load_tessellation(
@@ -143,6 +141,12 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
         space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
+    elif (list(space.names), space.low.tolist(), space.high.tolist()) != (
+        about["names"],
+        about["low"],
+        about["high"],
+    ) or {name: scale.name for name, scale in space.scales.items()} != about["scales"]:
+        raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
     centroids = np.column_stack([table.column(name).to_numpy() for name in about["names"]])
     stored_p = float(about["p"])
     if p is not None and p != stored_p:
@@ -156,9 +160,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     tessellation = VoronoiTessellation(space, centroids, stored_p, record)
     if tessellation.fingerprint() != about["fingerprint"]:
         if list(space.names) != about["names"] or space.low.tolist() != about["low"]:
-            raise ValueError(
-                f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given"
-            )
+            raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
         raise ValueError("the fingerprint does not match the content: damaged, or of another feature space")
     return tessellation
 

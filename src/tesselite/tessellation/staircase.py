@@ -19,12 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import types
 
 from tesselite.compiled import kernel
 from tesselite.tessellation import lloyd
-from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, lowest_bit
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    cgutils,
+    data_pointer,
+    load_lanes,
+    lowest_bit,
+    vector_operation,
+)
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
     ROWS,
@@ -46,7 +52,7 @@ _LEFT_OVER = 0.05  # principal components pay if no more of the variance than th
 _CHUNK = 16_384
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
     """Squared distance of a[at:at + d] (float32) and b[to:to + d] (float64), summed in eight lanes, then across."""
     whole = types.int64
@@ -115,7 +121,7 @@ def staircase_rows(
 
     The columns (panels, bias, ids) are sorted by drift, descending; `drifts` has one entry more, 0.
     """
-    n_points, d = points.shape
+    d = points.shape[1]
     k = len(centroids)
     xs = np.zeros(_BLOCK * d, np.float32)
     best = np.empty(_BLOCK * LANES, np.float32)
@@ -314,7 +320,7 @@ class StaircaseLloyd:
             self.n,
             _CHUNK,
         )
-        n_changed = self._assign() if self.principal is None else self._assign_by_parts()
+        n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
         error = float(self.squares.sum() / self.n)
         if n_changed == 0:
             return error, 0
@@ -323,7 +329,14 @@ class StaircaseLloyd:
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
-                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
+                    self.points,
+                    self.members,
+                    self.starts,
+                    self._centers,
+                    self.changed,
+                    self.moved,
+                    first,
+                    last,
                 ),
                 self.k,
                 self.k // 16 + 1,
@@ -392,7 +405,7 @@ class StaircaseLloyd:
         mean = some.mean(axis=0)
         some -= mean
         values, vectors = np.linalg.eigh(some.T @ some)
-        if values[: -_COMPONENTS].sum() > _LEFT_OVER * values.sum():
+        if values[:-_COMPONENTS].sum() > _LEFT_OVER * values.sum():
             return None
         components = np.ascontiguousarray(vectors[:, -_COMPONENTS:].T)
         parts = np.empty((self.n, _COMPONENTS + 1), np.float32)
@@ -402,9 +415,8 @@ class StaircaseLloyd:
             )
         return mean, components, parts
 
-    def _assign_by_parts(self) -> int:
-        assert self.principal is not None  # noqa: S101 - for the type checker
-        mean, components, parts = self.principal
+    def _assign_by_parts(self, principal: tuple[Floats, Floats, Singles]) -> int:
+        mean, components, parts = principal
         columns = _project(self._centers, mean, components)
         panels, bias = panel_tables(columns)
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))

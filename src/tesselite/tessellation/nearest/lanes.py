@@ -7,13 +7,21 @@ What is searched with them lives in `tree` and `lloyd`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils as _cgutils
+from numba.core import types
 from numba.extending import intrinsic
 
 LANES = 8
+cgutils: Any = _cgutils  # it is not typed
+
+
+def vector_operation(function: Callable[..., Any]) -> Any:
+    """Numba's intrinsic, for the type checker: what is called has neither the decorated arguments nor their types."""
+    return intrinsic(function)
 
 
 def element(dtype: Any) -> Any:
@@ -52,11 +60,12 @@ def _mask(builder: Any, sums: Any, limit: Any) -> Any:
     return builder.zext(builder.bitcast(below, ir.IntType(LANES)), ir.IntType(64))
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def lane_squares(
-    typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any
-) -> Any:
-    """out[to : to + 8] = squared distances from x (d,) to the eight points data[at + j * stride + lane]; the mask of <= limit."""
+@vector_operation
+def lane_squares(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
+    """Squared distances from x (d,) to the eight points data[at + j * stride + lane], and which are at most limit.
+
+    They are written to out[to : to + 8]; the result is the mask of the lanes.
+    """
     signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -76,7 +85,7 @@ def lane_squares(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def lane_box_squares(
     typing: Any,
     low: Any,
@@ -90,7 +99,7 @@ def lane_box_squares(
     out: Any,
     to: Any,
 ) -> Any:
-    """out[to : to + 8] = squared distances from x (d,) to eight boxes, laid out as in lane_squares; the mask of <= limit."""
+    """Squared distances from x (d,) to eight boxes, and which are at most limit; all else as in `lane_squares`."""
     whole = types.int64
     signature = types.int64(low, high, whole, whole, whole, x, whole, low.dtype, out, whole)
 
@@ -116,7 +125,7 @@ def lane_box_squares(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def lanes_at_most(typing: Any, data: Any, at: Any, limit: Any) -> Any:
     """The mask of the eight values data[at:at + 8] that are at most limit."""
     signature = types.int64(data, types.int64, data.dtype)
@@ -129,7 +138,7 @@ def lanes_at_most(typing: Any, data: Any, at: Any, limit: Any) -> Any:
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def lanes_least(typing: Any, data: Any, at: Any) -> Any:
     """The least of the eight values data[at:at + 8]."""
     signature = data.dtype(data, types.int64)
@@ -149,7 +158,7 @@ def lanes_least(typing: Any, data: Any, at: Any) -> Any:
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def lowest_bit(typing: Any, mask: Any) -> Any:
     """The number of the lowest bit set in an int64 that is not 0."""
     signature = types.int64(types.int64)

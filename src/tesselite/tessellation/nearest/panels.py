@@ -12,11 +12,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import types
 
 from tesselite.compiled import kernel
-from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, splat, store_lanes
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    cgutils,
+    data_pointer,
+    load_lanes,
+    splat,
+    store_lanes,
+    vector_operation,
+)
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
@@ -35,7 +42,10 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
     """The tile's twelve vectors of scores; rows are at xs[x_at + r * d:], the panel (d, 16) at panel[panel_at:]."""
     lanes = ir.Constant(_WHOLE, LANES)
     zero = ir.Constant(_VECTOR, None)
-    first = [load_lanes(builder, bias, bias_at, _VECTOR), load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR)]
+    first = [
+        load_lanes(builder, bias, bias_at, _VECTOR),
+        load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR),
+    ]
     totals = [[cgutils.alloca_once_value(builder, first[h]) for h in (0, 1)] for _ in range(ROWS)]
     parts = [[cgutils.alloca_once(builder, _VECTOR) for _ in (0, 1)] for _ in range(ROWS)]
     row_at = [builder.add(x_at, builder.mul(d, ir.Constant(_WHOLE, r))) for r in range(ROWS)]
@@ -52,7 +62,10 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
         with cgutils.for_range(builder, length) as inner:
             j = builder.add(begin, inner.index)
             at = builder.add(panel_at, builder.mul(j, ir.Constant(_WHOLE, COLUMNS)))
-            columns = [load_lanes(builder, panel, at, _VECTOR), load_lanes(builder, panel, builder.add(at, lanes), _VECTOR)]
+            columns = [
+                load_lanes(builder, panel, at, _VECTOR),
+                load_lanes(builder, panel, builder.add(at, lanes), _VECTOR),
+            ]
             for r in range(ROWS):
                 value = splat(builder, builder.load(builder.gep(xs, [builder.add(row_at[r], j)])), _VECTOR)
                 for h in (0, 1):
@@ -64,7 +77,7 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
     return [[builder.load(totals[r][h]) for h in (0, 1)] for r in range(ROWS)]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def tile_top_two(
     typing: Any,
     xs: Any,
@@ -95,9 +108,7 @@ def tile_top_two(
         bests, seconds, numbers = pointer(8), pointer(9), pointer(10)
         integers = ir.VectorType(ir.IntType(32), LANES)
         twice = builder.trunc(builder.mul(args[7], ir.Constant(_WHOLE, 2)), ir.IntType(32))
-        halves = [
-            splat(builder, builder.add(twice, ir.Constant(ir.IntType(32), h)), integers) for h in (0, 1)
-        ]
+        halves = [splat(builder, builder.add(twice, ir.Constant(ir.IntType(32), h)), integers) for h in (0, 1)]
         for r in range(ROWS):
             offset = builder.add(args[11], ir.Constant(_WHOLE, r * LANES))
             top = load_lanes(builder, bests, offset, _VECTOR)
@@ -119,7 +130,7 @@ def tile_top_two(
     return signature, generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def tile_masks(
     typing: Any,
     xs: Any,
@@ -133,7 +144,7 @@ def tile_masks(
     bounds_at: Any,
     masks: Any,
 ) -> Any:
-    """masks[r] = bits of the sixteen columns whose score with row r is at least bounds[bounds_at + r]; any bit at all."""
+    """masks[r] = bits of the sixteen columns whose score with row r reaches bounds[bounds_at + r]; all bits or-ed."""
     whole = types.int64
     signature = types.int64(xs, whole, whole, panel, whole, bias, whole, bounds, whole, masks)
 
@@ -149,7 +160,8 @@ def tile_masks(
             limit = splat(builder, scalar, _VECTOR)
             low, high = (
                 builder.zext(
-                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)), _WHOLE
+                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)),
+                    _WHOLE,
                 )
                 for h in (0, 1)
             )
@@ -254,7 +266,7 @@ def exact_nearest(points: Floats, row: int, centroids: Floats, guess: int) -> in
 
 def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
     """Flat tables of an index of panels: floats [center, margins, then single precision: biases, panels], ints [n]."""
-    k, d = centroids.shape
+    d = centroids.shape[1]
     center = centroids.mean(axis=0)
     panels, bias = panel_tables(centroids - center)
     longest = float(np.sqrt(((centroids - center) ** 2).sum(axis=1).max()))

@@ -15,14 +15,12 @@ from tesselite.compiled import kernel
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_MARGIN = (
-    1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
-)
+_MARGIN = 1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
 
 
 @kernel()
 def bucket_sort(points: Floats, side: int, starts: Ints, members: Ints) -> None:
-    """Sort rows of the unit square into side x side buckets, row-major: members[starts[b]:starts[b + 1]] is bucket b."""
+    """Sort rows of the unit square into side x side buckets: members[starts[b]:starts[b + 1]] is bucket b."""
     n = len(points)
     bucket = np.empty(n, np.int64)
     starts[:] = 0
@@ -40,9 +38,7 @@ def bucket_sort(points: Floats, side: int, starts: Ints, members: Ints) -> None:
 
 
 @kernel()
-def fill_table(
-    centroids: Floats, side: int, starts: Ints, members: Ints, buckets: int, heads: Ints, ids: Ints
-) -> int:
+def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, buckets: int, heads: Ints, ids: Ints) -> int:
     """Fill the heads (2 * side * side) and the ids of the table; how many ids there are, or -1 if there is no room.
 
     A square's head is two words of two ids each, ascending, the last one repeated; where there are more than four,
@@ -179,7 +175,7 @@ def candidate_table(centroids: Floats) -> Ints | None:
 def _squared(x: float, y: float, centroids: Floats, c: int) -> float:
     u = x - centroids[np.uintp(c), np.uintp(0)]
     v = y - centroids[np.uintp(c), np.uintp(1)]
-    return u * u + v * v
+    return float(u * u + v * v)
 
 
 @kernel()
@@ -201,11 +197,11 @@ def table_search(x: float, y: float, centroids: Floats, ints: Ints, at: int) -> 
         best_id = c if other < best else best_id
         best = other if other < best else best
         other = _squared(x, y, centroids, d)
-        return d if other < best else best_id
+        return int(d if other < best else best_id)
     at += 2 * side * side + second
     best, best_id = np.inf, 0
     for i in range(at, at - 1 - first):
         other = _squared(x, y, centroids, ints[i])
         if other < best:
-            best, best_id = other, ints[i]
+            best, best_id = other, int(ints[i])
     return best_id

@@ -1,4 +1,4 @@
-"""A k-d tree of centroids in blocks of 32, up to 64 children a node; and, without its nodes, brute force over the blocks.
+"""A k-d tree of centroids in blocks of 32, up to 64 children a node; without its nodes, brute force over the blocks.
 
 Distances are sums over the axes, in order, of |x - c|^p in float64 (the largest |x - c| for p = inf). Lower bounds of
 boxes are computed by the same operations in the same order, so rounding, which is monotone, cannot lift a bound above
@@ -27,12 +27,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BLOCK = 32  # centroids in a block: four vectors of eight
-FANOUT = (
-    64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
-)
-HEADER = (
-    48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
-)
+FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+HEADER = 48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
 
 # Which formula sums up an axis.
 SQUARE, ABSOLUTE, LARGEST, ROOT, POWER = 0, 1, 2, 3, 4
@@ -69,7 +65,7 @@ def _select(order: Ints, values: Floats, first: int, last: int, at: int) -> None
 
 @kernel()
 def kd_order(points: Floats, leaf: int) -> Ints:
-    """An order of the rows in which every aligned run of leaf * 2^i rows is compact: median splits of the widest side."""
+    """An order of the rows in which aligned runs of leaf * 2^i rows are compact: median splits of the widest side."""
     n, d = points.shape
     columns = np.ascontiguousarray(points.T)
     order = np.arange(n)
@@ -126,9 +122,7 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
             nodes = -(-items // FANOUT)
             boxes = np.full((nodes * FANOUT, 2, padded), np.inf)
             boxes[:items, 0], boxes[:items, 1] = low, high
-            parts.append(
-                np.ascontiguousarray(boxes.reshape(nodes, FANOUT, 2, padded).transpose(0, 2, 3, 1)).ravel()
-            )
+            parts.append(np.ascontiguousarray(boxes.reshape(nodes, FANOUT, 2, padded).transpose(0, 2, 3, 1)).ravel())
             level += 1
             header[8 + 2 * level : 10 + 2 * level] = start, items
             start += parts[-1].size
@@ -165,9 +159,7 @@ def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: f
 
 
 @kernel()
-def _other_bounds(
-    x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int
-) -> None:
+def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int) -> None:
     """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
     for i in range(FANOUT):
         sums[to + i] = 0.0
@@ -220,9 +212,7 @@ def scan_block(
 
 
 @kernel()
-def _visit(
-    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats
-) -> int:
+def _visit(x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats) -> int:
     """Write lower bounds of the node's children to bounds[64 * level:], infinite where there is none; the nearest."""
     padded = ints[2]
     at = ints[8 + 2 * level] + node * 2 * padded * FANOUT
@@ -334,6 +324,4 @@ def brute_rows(
                 x[r, j] = points[first + r, j]
         for block in range(ints[1]):
             for r in range(m):
-                best[r], out[first + r] = scan_block(
-                    x[r], floats, block, ints, kind, p, sums, best[r], out[first + r]
-                )
+                best[r], out[first + r] = scan_block(x[r], floats, block, ints, kind, p, sums, best[r], out[first + r])
