@@ -1,4 +1,4 @@
-"""The demonstration behind `make demo`: illuminate a planar arm, then draw the archive and the progress."""
+"""The demonstration behind `make demo`: illuminate a planar arm, then draw it and make the interactive page."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import tesselite as tl
 from tesselite.cli.display import shown_progress
+from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
 from tesselite.run import start
 
@@ -30,6 +31,7 @@ def main() -> None:
     )
     for file in [OUT / "archive.parquet", *plot_run(OUT, OUT / "figures")]:
         print(f"  {file}")
+    print(f"  {write_report([OUT], OUT / 'report.html')}  <- open this one in a browser")
 
 
 if __name__ == "__main__":
