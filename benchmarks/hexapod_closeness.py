@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tesselite import variation
 from tesselite.experiments.hexapod import DUTY
-from tesselite.problems.hexapod import hexapod
+from tesselite.problems.hexapod_locomotion import hexapod
 from tesselite.run import resume, start
 from tesselite.tessellation.cvt import cvt
 

@@ -16,10 +16,10 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from tesselite.problems.hexapod import body, contact, hexapod, kinematic, legs
-from tesselite.problems.hexapod.controller import LEVELS, STEP, targets
-from tesselite.problems.hexapod.episode import run_episodes, settled
-from tesselite.problems.hexapod.legs import LANES
+from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs
+from tesselite.problems.hexapod_locomotion.controller import LEVELS, STEP, targets
+from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
+from tesselite.problems.hexapod_locomotion.legs import LANES
 from tesselite.threads import available_threads
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tesselite.problems.hexapod import contact as ct
-from tesselite.problems.hexapod import kinematic as kn
-from tesselite.problems.hexapod import line_search as ls
-from tesselite.problems.hexapod import robot as rb
-from tesselite.problems.hexapod.legs import LANES, LEG_SCRATCH
+from tesselite.problems.hexapod_locomotion import contact as ct
+from tesselite.problems.hexapod_locomotion import kinematic as kn
+from tesselite.problems.hexapod_locomotion import line_search as ls
+from tesselite.problems.hexapod_locomotion import robot as rb
+from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 
 
 class Lanes:

@@ -7,10 +7,10 @@ import importlib.util
 import numpy as np
 import pytest
 
-from tesselite.problems.hexapod import TRIPOD, hexapod
-from tesselite.problems.hexapod.controller import LEVELS
-from tesselite.problems.hexapod.episode import run_episodes, settled
-from tesselite.problems.hexapod.robot import body
+from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
+from tesselite.problems.hexapod_locomotion.controller import LEVELS
+from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
+from tesselite.problems.hexapod_locomotion.robot import body
 
 pytestmark = [
     pytest.mark.slow,
@@ -44,7 +44,7 @@ def test_bodies_settle_alike(missing):
 
 
 def test_the_table_makes_the_same_robot():
-    from tesselite.problems.hexapod.dart import DartHexapod
+    from tesselite.problems.hexapod_locomotion.dart import DartHexapod
 
     for missing in ((), (0, 4)):
         shape = body(missing)

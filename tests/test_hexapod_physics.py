@@ -7,14 +7,14 @@ import pytest
 from scipy.optimize import nnls
 
 from hexapod_lanes import Lanes, links, momenta, rotation
-from tesselite.problems.hexapod import TRIPOD, lockstep
-from tesselite.problems.hexapod import contact as ct
-from tesselite.problems.hexapod import kinematic as kn
-from tesselite.problems.hexapod import line_search as ls
-from tesselite.problems.hexapod.controller import LEVELS, signal_table, targets
-from tesselite.problems.hexapod.episode import run_episodes, settled
-from tesselite.problems.hexapod.legs import LANES
-from tesselite.problems.hexapod.robot import FRICTION, GRAVITY, SOFTNESS, body
+from tesselite.problems.hexapod_locomotion import TRIPOD, lockstep
+from tesselite.problems.hexapod_locomotion import contact as ct
+from tesselite.problems.hexapod_locomotion import kinematic as kn
+from tesselite.problems.hexapod_locomotion import line_search as ls
+from tesselite.problems.hexapod_locomotion.controller import LEVELS, signal_table, targets
+from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
+from tesselite.problems.hexapod_locomotion.legs import LANES
+from tesselite.problems.hexapod_locomotion.robot import FRICTION, GRAVITY, SOFTNESS, body
 
 DT = 0.015
 

@@ -7,9 +7,9 @@ import shutil
 import numpy as np
 import pytest
 
-from tesselite.problems.hexapod import TRIPOD, hexapod
-from tesselite.problems.hexapod.film import film, frames
-from tesselite.problems.hexapod.pictures import draw_gait, draw_paths
+from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
+from tesselite.problems.hexapod_locomotion.film import film, frames
+from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths
 from tesselite.report.style import figure
 
 

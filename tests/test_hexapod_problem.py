@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tesselite.experiments.hexapod import PAPER
-from tesselite.problems.hexapod import DESCRIPTORS, TRIPOD, body, hexapod
-from tesselite.problems.hexapod import robot as rb
-from tesselite.problems.hexapod.controller import (
+from tesselite.problems.hexapod_locomotion import DESCRIPTORS, TRIPOD, body, hexapod
+from tesselite.problems.hexapod_locomotion import robot as rb
+from tesselite.problems.hexapod_locomotion.controller import (
     LEVELS,
     N_STEPS,
     joint_angles,
@@ -22,8 +22,8 @@ from tesselite.problems.hexapod.controller import (
     signal_table,
     targets,
 )
-from tesselite.problems.hexapod.episode import REASONS, run_episodes
-from tesselite.problems.hexapod.motion import leg_points
+from tesselite.problems.hexapod_locomotion.episode import REASONS, run_episodes
+from tesselite.problems.hexapod_locomotion.motion import leg_points
 
 
 def random_solutions(n: int, seed: int = 0) -> np.ndarray:
@@ -195,7 +195,7 @@ def test_damaged_and_invalid_neighbours_do_not_change_a_result():
 def test_a_fresh_process_agrees():
     solutions = random_solutions(3, seed=2)
     code = (
-        "import numpy as np; from tesselite.problems.hexapod import hexapod; "
+        "import numpy as np; from tesselite.problems.hexapod_locomotion import hexapod; "
         "s = np.random.default_rng(2).choice(np.arange(21) / 20, (3, 36)); "
         "print(hexapod().evaluate(s).fitness.tobytes().hex())"
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesselite.problems.hexapod import TRIPOD, hexapod
-from tesselite.problems.hexapod.episode import run_episodes, settled
-from tesselite.problems.hexapod.robot import body
+from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
+from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
+from tesselite.problems.hexapod_locomotion.robot import body
 
 REFERENCE = Path(__file__).parent / "data" / "hexapod_dart_reference.csv"
 

@@ -17,9 +17,7 @@ def test_niches_of_rows_and_of_one():
     assert niches.n_niches == 3
     assert niches.niche_of([0.0, -1.0]) == 0
     assert isinstance(niches.niche_of([0.0, -1.0]), int)
-    np.testing.assert_array_equal(
-        niches.niche_of([[0.0, -1.0], [9.5, 0.0], [5.0, 2.0], [400.0, -1.0]]), [0, 1, 2, 1]
-    )
+    np.testing.assert_array_equal(niches.niche_of([[0.0, -1.0], [9.5, 0.0], [5.0, 2.0], [400.0, -1.0]]), [0, 1, 2, 1])
     assert niches.niche_of(np.empty((0, 2))).shape == (0,)
 
 
@@ -46,9 +44,7 @@ def test_equality_and_fingerprint_follow_the_content():
         VoronoiTessellation(SPACE, CENTROIDS[::-1]),
         VoronoiTessellation(FeatureSpace({"speed": (0, 10), "width": (-1, 1)}), CENTROIDS),
         VoronoiTessellation(FeatureSpace({"speed": (0, 11), "height": (-1, 1)}), CENTROIDS),
-        VoronoiTessellation(
-            FeatureSpace({"speed": (0.5, 10), "height": (-1, 1)}, scales={"speed": "log"}), CENTROIDS
-        ),
+        VoronoiTessellation(FeatureSpace({"speed": (0.5, 10), "height": (-1, 1)}, scales={"speed": "log"}), CENTROIDS),
     ]
     assert one == same
     assert hash(one) == hash(same)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tesselite import elitism
 from tesselite.evaluation import Direction, Evaluation
 from tesselite.feature_space import FeatureSpace
+from tesselite.scaling import scale_rows
 from tesselite.solution_space import Rows
 
 Floats = npt.NDArray[np.float64]
@@ -244,38 +245,33 @@ class Archive:
         n = len(evaluated)
         valid = evaluated.valid
         space = self.tessellation.space
-        niches = np.full(n, -1, np.int64)
+        if space.linear:
+            unit = np.empty_like(evaluated.features)
+            outside = scale_rows(evaluated.features, valid, space.low, space.high, space.per_unit, unit)
+        else:
+            features = np.where(valid[:, None], evaluated.features, space.low)  # looked up all the same, never used
+            unit, outside = space.to_unit(features), space.outside(features).sum()
+        niches = self.tessellation.niches_of_unit(unit) if n else np.empty(0, np.int64)
         if evaluated.reasons:
             self.invalid += evaluated.count_reasons()
-            features = evaluated.features[valid]
-            niches[valid] = self.tessellation.niches_of_unit(space.to_unit(features))
-        else:
-            features = evaluated.features
-            if n:
-                niches = self.tessellation.niches_of_unit(space.to_unit(features))
-        self.out_of_bounds += int(space.outside(features).sum())
+            niches[~valid] = -1
+        self.out_of_bounds += int(outside)
         self.reserve(n)
         status = np.empty(n, np.int64)
-        row_of = np.empty(n, np.int64)
-        self._n = elitism.compete_batch(
+        self._n = elitism.insert_batch(
             self.sign,
             niches,
             evaluated.fitness,
+            evaluated.features,
+            np.require(solutions, requirements=("C", "W")).view(np.uint8),
             valid,
+            evaluation,
             self._n,
-            self._niches,
-            self._fitness,
+            (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
             self._keys,
             self._rows,
             status,
-            row_of,
         )
-        # Of several rows that took the same niche the last is the best, and it is the last that stays.
-        taken = np.flatnonzero((status == Status.NEW) | (status == Status.IMPROVED))
-        rows = row_of[taken]
-        self._solutions[rows] = solutions[taken]
-        self._features[rows] = evaluated.features[taken]
-        self._evaluations[rows] = evaluation + taken
         return Added(status, niches)
 
     # -- what the compiled loop works on ---------------------------------------------------------------------------

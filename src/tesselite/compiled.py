@@ -7,6 +7,7 @@ and of everything it imports from this package. What the kernels compute lives e
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -61,7 +62,7 @@ def _modules_behind(module: str) -> dict[str, Path]:
 
 @functools.cache
 def _kernel_cache(module: str) -> str:
-    """Folder of the machine code of one module's kernels, named after the source of all that they can call."""
+    """Folder of a module's machine code, named after the source of all that it can call; empty if none is writable."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules_behind(module).items()):
         digest.update(name.encode())
@@ -70,10 +71,11 @@ def _kernel_cache(module: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-        _remove_unused(folder.parent)
     except OSError:
-        pass  # A read-only home: the decorator below then compiles without a cache.
-    return str(folder)
+        return ""  # a read-only home
+    with contextlib.suppress(OSError):  # another process tidies up as well
+        _remove_unused(folder.parent)
+    return str(folder) if os.access(folder, os.W_OK) else ""
 
 
 @functools.cache
@@ -88,6 +90,8 @@ def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A00
     """Call compile(cache=True) with the module's cache folder; compile(False) where no folder is writable."""
     chosen = _numba_config.CACHE_DIR
     if not chosen:  # a user who set NUMBA_CACHE_DIR knows why
+        if not _kernel_cache(module):  # Numba would fall back on a folder beside the source, where code gets stale
+            return compile(False)
         _numba_config.CACHE_DIR = _kernel_cache(module)
     try:
         return compile(True)

@@ -44,11 +44,12 @@ class Evaluation:
         cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None, first_error: str = ""
     ) -> Evaluation:
         """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
-        fitness = np.array(fitness, dtype=np.float64)
-        features = np.array(features, dtype=np.float64)
+        fitness = np.array(fitness, dtype=np.float64, order="C")
+        features = np.array(features, dtype=np.float64, order="C")
         reasons = dict(reasons or {})
-        good_fitness = np.isfinite(fitness)
-        valid = good_fitness & np.isfinite(features).all(axis=1)
+        good_fitness, good_features = np.isfinite(fitness), np.isfinite(features)
+        # All at once first: NumPy is slow at many short rows, and they are nearly always good.
+        valid = good_fitness.copy() if good_features.all() else good_fitness & good_features.all(axis=1)
         for i in np.flatnonzero(~valid).tolist():
             reasons.setdefault(i, FEATURES_NOT_FINITE if good_fitness[i] else FITNESS_NOT_FINITE)
         if reasons:
@@ -98,6 +99,15 @@ class Problem(ABC):
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
         return []
+
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """What the interactive page draws of these elites, (m, width); empty if it shows the rows as they are.
+
+        "kind" names the drawing: "posture", "trajectory" or "gait" (see docs/report.md for what each needs).
+        "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for all of them.
+        "step" maps such an entry to the precision in which it is kept: a 4000th of its range is the finest.
+        """
+        return {}
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"

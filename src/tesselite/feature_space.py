@@ -89,9 +89,7 @@ class FeatureSpace:
         checked: dict[str, Scale] = {}
         for name, scale in scales.items():
             if name not in self.names:
-                raise ValueError(
-                    f"scales: {name!r} is not a feature; the features are {', '.join(self.names)}"
-                )
+                raise ValueError(f"scales: {name!r} is not a feature; the features are {', '.join(self.names)}")
             if isinstance(scale, Scale):
                 checked[name] = scale
             elif scale == "log":

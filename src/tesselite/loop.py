@@ -28,7 +28,8 @@ from tesselite.crew import (
     wait_until_done,
 )
 from tesselite.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
-from tesselite.tessellation.grid import UP_A_HAIR, GridTessellation
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.grid_cells import find_cells
 from tesselite.tessellation.nearest.rows import find_rows
 from tesselite.tessellation.voronoi import VoronoiTessellation
 from tesselite.variation import Operator
@@ -41,17 +42,6 @@ GRID = -1  # in place of the code of a nearest-centroid index
 
 # Positions in the array of counts that the loop keeps.
 _ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6
-
-
-@kernel()
-def _grid_rows(unit: Any, out: Any, start: int, stop: int, cells: Any, strides: Any) -> None:
-    """The grid cell of unit-scaled rows start to stop, as `GridTessellation.niches_of_unit`."""
-    for i in range(start, stop):
-        niche = 0
-        for j in range(cells.shape[0]):
-            cell = min(max(np.floor(unit[i, j] * cells[j] * UP_A_HAIR), 0.0), cells[j] - 1.0)
-            niche += np.int64(cell) * strides[j]
-        out[i] = niche
 
 
 @kernel()
@@ -106,7 +96,7 @@ def _evaluate_chunk(
             for j in range(low.shape[0]):
                 unit[i, j] = 0.0  # looked up all the same, never used
     if index_code == GRID:
-        _grid_rows(unit, niches, start, stop, cells, strides)
+        find_cells(unit, niches, start, stop, cells, strides)
     else:
         find_rows(unit, niches, start, stop, index_code, centroids, floats, ints, p)
 
@@ -128,6 +118,7 @@ def _insert(
     solutions, fitness, features, _, niches, status, _, _ = batch
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(count):
+        elitism.fetch_elites(i, niches, elite_fitness, keys, rows)
         if status[i] != 0:
             counts[status[i]] += 1
             continue

@@ -9,6 +9,7 @@ import hashlib
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ CHECKPOINT_SECONDS = 30.0
 _PROGRESS_ROWS = 200  # about so many rows in progress.csv
 
 Observer = Callable[[MapElites, int], object]
+Construction = Callable[[int, float], object]
 
 
 class Interrupted(RuntimeError):
@@ -78,6 +80,9 @@ def start(
     n_niches: int | None = None,
     grid: Any = None,
     tessellation: Tessellation | None = None,
+    n_samples: int | None = None,
+    p: float = 2.0,
+    method: str | None = None,
     variation: operators.Operator | operators.VariationFunction | None = None,
     initial: int = INITIAL,
     batch_size: int = BATCH_SIZE,
@@ -85,8 +90,13 @@ def start(
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     observer: Observer | None = None,
+    construction: Construction | None = None,
 ) -> Summary:
-    """Run a new search in a new folder. `spec` is the problem's name for `resume`."""
+    """Run a new search in a new folder. `spec` is the problem's name for `resume`.
+
+    `n_samples`, `p` and `method` are those of `tesselite.cvt`, for a run with `n_niches`. `observer(search, budget)` is
+    called after each batch, `construction(iteration, error)` while the tessellation is being made.
+    """
     started = time.perf_counter()
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     initial = checked_count("initial", initial)
@@ -98,21 +108,21 @@ def start(
     # A search on one niche: whatever is wrong with the options shows before the folder is made.
     trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
     settings = Settings(
-        problem=spec or problem.name,
+        problem=spec or _importable_name(problem),
         problem_fingerprint=_fingerprint(problem),
         evaluations=evaluations,
         initial=initial,
         batch_size=batch_size,
         variation=str(trial.variation) if isinstance(trial.variation, operators.Operator) else "own",
         seed=seed,
-        niches={"kind": "cvt", "n_niches": n_niches} if niches is None else describe_niches(niches),
+        niches=_wanted_cvt(n_niches, n_samples, p, method) if niches is None else describe_niches(niches),
     )
     if settings.niches["kind"] == "custom":
         raise ValueError(f"tessellation: a run folder can hold a grid or centroids, got {type(niches).__name__}")
     with RunFolder.create(folder) as place:
         try:
             if niches is None:
-                settings, niches = _construct(place, settings, problem)
+                settings, niches = _construct(place, settings, problem, threads, construction)
             else:
                 place.write_tessellation(niches)
                 place.write_settings(settings)
@@ -123,12 +133,34 @@ def start(
             raise
 
 
-def _construct(place: RunFolder, settings: Settings, problem: Problem) -> tuple[Settings, Tessellation]:
+def _wanted_cvt(n_niches: int | None, n_samples: int | None, p: float, method: str | None) -> dict[str, Any]:
+    """A tessellation that is yet to be constructed, as settings.json tells it."""
+    return {"kind": "cvt", "n_niches": n_niches, "n_samples": n_samples, "p": p, "method": method}
+
+
+def _construct(
+    place: RunFolder,
+    settings: Settings,
+    problem: Problem,
+    threads: int | None,
+    construction: Construction | None,
+) -> tuple[Settings, Tessellation]:
     """Construct the CVT that the settings ask for. They are on disk before, so that a crash here loses nothing."""
     place.write_settings(settings)
-    niches = tessellate(problem, settings.seed, n_niches=settings.niches["n_niches"])
+    wanted = settings.niches
+    niches = tessellate(
+        problem,
+        settings.seed,
+        n_niches=wanted["n_niches"],
+        n_samples=wanted["n_samples"],
+        p=wanted["p"],
+        method=wanted["method"],
+        threads=threads,
+        progress=construction,
+        cache=True,
+    )
     place.write_tessellation(niches)
-    settings = replace(settings, niches=describe_niches(niches))
+    settings = replace(settings, niches=describe_niches(niches, wanted=wanted))
     place.write_settings(settings)
     return settings, niches
 
@@ -137,6 +169,14 @@ def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
     checked_threads(threads)
     if not 0 <= checkpoint_seconds < math.inf:
         raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
+
+
+def _importable_name(problem: Problem) -> str:
+    """What `by_name` finds the problem by where it stands in a module under its own name; otherwise only its name."""
+    module = getattr(getattr(problem, "function", None), "__module__", "")
+    if module != "__main__" and getattr(sys.modules.get(module), problem.name, None) is problem:
+        return f"{module}:{problem.name}"
+    return problem.name
 
 
 def _fingerprint(problem: Problem) -> str:
@@ -161,6 +201,7 @@ def resume(
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     observer: Observer | None = None,
+    construction: Construction | None = None,
     other_version: bool = False,
 ) -> Summary:
     """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
@@ -186,7 +227,7 @@ def resume(
         if _fingerprint(problem) != settings.problem_fingerprint:
             raise ValueError(
                 f"{folder}: the solutions, features, direction or floor of {settings.problem} are not those that the "
-                "run was started with"
+                "run was started with; if it was started from Python, give the problem: tesselite.resume(DIR, problem)"
             )
         if evaluations is not None and evaluations != settings.evaluations:
             if evaluations < settings.evaluations:
@@ -200,7 +241,7 @@ def resume(
         else:
             operator = operators.by_name(settings.variation)
         if settings.niches["kind"] == "cvt":
-            settings, niches = _construct(place, settings, problem)
+            settings, niches = _construct(place, settings, problem, threads, construction)
         else:
             niches = _stored_tessellation(place, settings, problem)
         search = _search(problem, niches, operator, settings.initial, settings.seed)

@@ -128,7 +128,7 @@ class RunFolder:
 
     def _parts(self) -> list[str]:
         """Names of the temporary files that a killed run left."""
-        return [part.name for name in RUN_FILES for part in self.path.glob(f".{name}.*.part*")]
+        return [part.name for name in RUN_FILES for part in self.path.glob(f".*{name}.*")]
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:

@@ -310,8 +310,14 @@ def tessellate(
     n_niches: int | None = None,
     grid: Any = None,
     tessellation: Tessellation | None = None,
+    n_samples: int | None = None,
+    p: float = 2.0,
+    method: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, float], object] | None = None,
+    cache: bool = False,
 ) -> Tessellation:
-    """The tessellation that exactly one of these asks for."""
+    """The tessellation that exactly one of n_niches, grid and tessellation asks for; the rest goes to `cvt`."""
     if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
         raise ValueError("expected exactly one of n_niches, grid and tessellation")
     if tessellation is not None:
@@ -325,4 +331,14 @@ def tessellate(
     from tesselite.tessellation.cvt import cvt
 
     assert n_niches is not None
-    return cvt(problem.features, n_niches, seed=seed)
+    return cvt(
+        problem.features,
+        n_niches,
+        n_samples=n_samples,
+        seed=seed,
+        p=p,
+        method=method,
+        progress=progress,
+        threads=threads,
+        cache=cache,
+    )

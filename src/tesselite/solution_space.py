@@ -41,9 +41,7 @@ def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
     try:
         rows = np.array(solutions, dtype=np.float64, order="C", ndmin=2)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"solutions: expected numbers of shape (n, {width}), got {solutions!r:.80}"
-        ) from None
+        raise ValueError(f"solutions: expected numbers of shape (n, {width}), got {solutions!r:.80}") from None
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"solutions: expected shape (n, {width}), got {np.shape(solutions)}")
     return rows
@@ -59,9 +57,7 @@ class Box:
         self.high = self._per_axis("high", high, int(n))
         if not (self.low < self.high).all():
             axis = int(np.argmin(self.low < self.high))
-            raise ValueError(
-                f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}"
-            )
+            raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}")
 
     @staticmethod
     def _per_axis(name: str, bound: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -95,3 +95,24 @@ def _plain_lines() -> Observer:
             last[:] = [now, search.evaluations]
 
     return observe
+
+
+@contextmanager
+def shown_construction(quiet: bool) -> Iterator[Callable[[int, float], object] | None]:
+    """What to call after each iteration of a construction so that the user sees it go on."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+
+        with Console(stderr=True).status("constructing the tessellation") as status:
+            yield lambda i, error: status.update(f"constructing the tessellation: iteration {i}, error {error:.6g}")
+    else:
+        last = [time.perf_counter()]
+
+        def tell(iteration: int, error: float) -> None:
+            if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
+                last[0] = time.perf_counter()
+                sys.stderr.write(f"tessellation: iteration {iteration}, error {error:.6g}\n")
+
+        yield tell

@@ -10,11 +10,12 @@ from typing import Any
 
 import typer
 
-from tesselite.cli.display import print_json, shown_progress
+from tesselite.cli.display import print_json, shown_construction, shown_progress
 from tesselite.run import Summary, resume, start
 from tesselite.seeds import checked_seed
 
 DEFAULT_NICHES = 5000
+EVALUATIONS = 100_000
 
 
 def run_problem(
@@ -24,7 +25,11 @@ def run_problem(
     n_niches: int | None,
     grid: Any,
     centroids: Path | None,
-    evaluations: int,
+    n_samples: int | None,
+    p: float,
+    method: str | None,
+    paper: bool,
+    evaluations: int | None,
     initial: int | None,
     batch_size: int | None,
     variation: str | None,
@@ -41,6 +46,15 @@ def run_problem(
 
     problem = by_name(spec)
     seed = checked_seed(seed)
+    if paper:
+        from tesselite.experiments.paper import paper_settings
+
+        paper_says = paper_settings(spec)
+        if grid is None and centroids is None:
+            n_niches = n_niches or paper_says.n_niches
+            n_samples, method = n_samples or paper_says.n_samples, method or "lloyd"
+        evaluations = evaluations or paper_says.evaluations
+        initial, batch_size = initial or paper_says.initial, batch_size or paper_says.batch_size
     chosen = {"--niches": n_niches, "--grid": grid, "--centroids": centroids}
     given = [name for name, value in chosen.items() if value is not None]
     if len(given) > 1:
@@ -53,15 +67,22 @@ def run_problem(
     elif not given:
         n_niches = DEFAULT_NICHES
     folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
-    with _said_how_to_resume(folder), shown_progress(quiet) as observer:
+    with (
+        _said_how_to_resume(folder),
+        shown_construction(quiet) as construction,
+        shown_progress(quiet) as observer,
+    ):
         summary = start(
             problem,
             folder,
             spec=spec,
-            evaluations=evaluations,
+            evaluations=EVALUATIONS if evaluations is None else evaluations,
             n_niches=n_niches,
             grid=grid,
             tessellation=tessellation,
+            n_samples=n_samples,
+            p=p,
+            method=method,
             variation=operator_by_name(variation) if variation else None,
             initial=INITIAL if initial is None else initial,
             batch_size=BATCH_SIZE if batch_size is None else batch_size,
@@ -69,6 +90,7 @@ def run_problem(
             threads=threads,
             checkpoint_seconds=checkpoint_seconds,
             observer=observer,
+            construction=construction,
         )
     tell(summary, quiet, as_json)
 

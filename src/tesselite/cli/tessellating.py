@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from tesselite.cli.display import print_json
-
-_PLAIN_SECONDS = 5.0
-
-
-@contextmanager
-def shown_construction(quiet: bool) -> Iterator[Callable[[int, float], object] | None]:
-    """What to call after each iteration of a construction so that the user sees it go on."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        from rich.console import Console
-
-        with Console(stderr=True).status("constructing the tessellation") as status:
-            yield lambda i, error: status.update(f"constructing the tessellation: iteration {i}, error {error:.6g}")
-    else:
-        last = [time.perf_counter()]
-
-        def tell(iteration: int, error: float) -> None:
-            if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
-                last[0] = time.perf_counter()
-                sys.stderr.write(f"tessellation: iteration {iteration}, error {error:.6g}\n")
-
-        yield tell
+from tesselite.cli.display import print_json, shown_construction
 
 
 def show_cache(as_json: bool) -> None:
@@ -112,12 +86,9 @@ def make_cvt(
     about: dict[str, Any] = describe(tessellation)
     about |= {"out": str(file), "seconds_command": time.perf_counter() - started}
     if plot is not None:
-        from tesselite.report.style import figure, save
-        from tesselite.report.tessellation_map import draw_tessellation
+        from tesselite.tessellation.pictures import plot_tessellation
 
-        with figure(7.2, 7.2) as made:
-            draw_tessellation(made, tessellation)
-            save(made, plot)
+        plot_tessellation(tessellation, plot)
         about["plot"] = str(plot)
     if as_json or not quiet:
         _tell(about, as_json)

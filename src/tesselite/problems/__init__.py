@@ -12,30 +12,32 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tesselite.evaluation import Problem
 
+if TYPE_CHECKING:
+    from tesselite.problems.functions import rastrigin, sphere
+    from tesselite.problems.hexapod_locomotion import hexapod
+    from tesselite.problems.maze_navigation import maze
+    from tesselite.problems.planar_arm import arm
 
-def arm(joints: int = 10) -> Problem:
-    """A planar arm with this many joints: reach every point with joints as alike as possible."""
-    from tesselite.problems.planar_arm import arm as make
+# The modules are named apart from the functions: importing `problems.maze` would put a module in the function's place.
+_HOME = {
+    "arm": "planar_arm",
+    "hexapod": "hexapod_locomotion",
+    "maze": "maze_navigation",
+    "rastrigin": "functions",
+    "sphere": "functions",
+}
 
-    return make(joints)
-
-
-def rastrigin(n: int = 10) -> Problem:
-    """Rastrigin's function of n variables; the features are the first two."""
-    from tesselite.problems.functions import rastrigin as make
-
-    return make(n)
+__all__ = ["BUILT_IN", "arm", "by_name", "hexapod", "maze", "rastrigin", "sphere"]
 
 
-def sphere(n: int = 10) -> Problem:
-    """The sum of squares of n variables; the features are the first two."""
-    from tesselite.problems.functions import sphere as make
-
-    return make(n)
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'tesselite.problems' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"tesselite.problems.{_HOME[name]}"), name)
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,16 @@ BUILT_IN = (
     BuiltIn("arm", ("arm", "arm:N"), "planar arm with N joints (10): x and y of the hand; alike joints are best"),
     BuiltIn("rastrigin", ("rastrigin", "rastrigin:N"), "Rastrigin's function of N variables (10), minimised"),
     BuiltIn("sphere", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
+    BuiltIn(
+        "maze",
+        ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
+        "the paper's maze: evolving networks drive a robot; positions along its way; distance to the goal, minimised",
+    ),
+    BuiltIn(
+        "hexapod",
+        ("hexapod", *(f"hexapod:{d}" for d in ("duty", "phase", "amplitude", "amplitude-phase", "controller"))),
+        "the paper's walking robot: how it uses its legs, or its controller's parameters; distance in 5 s, maximised",
+    ),
 )
 
 
@@ -63,10 +75,13 @@ def by_name(spec: str) -> Problem:
     name, _, variant = spec.partition(":")
     if name in ("arm", "rastrigin", "sphere"):
         try:
-            size = int(variant) if variant else 10
-        except ValueError:
-            raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from None
-        return {"arm": arm, "rastrigin": rastrigin, "sphere": sphere}[name](size)
+            return __getattr__(name)(*([int(variant)] if variant else []))
+        except ValueError as error:
+            if variant.lstrip("-").isdigit():
+                raise
+            raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from error
+    if name in ("maze", "hexapod"):
+        return __getattr__(name)(*([variant] if variant else []))
     if not variant:
         known = ", ".join(built_in.name for built_in in BUILT_IN)
         raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, yours is module:name")

@@ -216,9 +216,7 @@ class _Job:
             tolerance=self.tolerance,
             sampler=self._sampler_name(),
         )
-        return VoronoiTessellation(
-            self.space, np.clip(features, self.space.low, self.space.high), self.p, record
-        )
+        return VoronoiTessellation(self.space, np.clip(features, self.space.low, self.space.high), self.p, record)
 
     def _sampler_name(self) -> str:
         if self.array is not None:
@@ -315,9 +313,7 @@ def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
         part = space.to_unit(rows[first : first + 16_384].astype(np.float64))
         bad = ~np.isfinite(part).all(axis=1)
         if bad.any():
-            raise ValueError(
-                f"samples: expected finite values, got NaN or infinity in row {first + int(bad.argmax())}"
-            )
+            raise ValueError(f"samples: expected finite values, got NaN or infinity in row {first + int(bad.argmax())}")
         bad = ((part < -1e-6) | (part > 1.0 + 1e-6)).any(axis=1)
         if bad.any():
             raise ValueError(f"samples: row {first + int(bad.argmax())} lies outside the bounds of the space")
@@ -331,9 +327,7 @@ def _check_method(method: str, space: FeatureSpace, p: float, fixed: bool) -> No
     if fixed and method != "lloyd":
         raise ValueError(f"method: an array of samples needs 'lloyd', got {method!r}")
     if method == "exact" and not (space.n == 2 and space.uniform and p == 2.0):
-        raise ValueError(
-            "method: 'exact' needs two features, uniform sampling and p = 2; 'fresh' works for everything"
-        )
+        raise ValueError("method: 'exact' needs two features, uniform sampling and p = 2; 'fresh' works for everything")
 
 
 def _checked_start(start: Any, method: str, space: FeatureSpace, k: int) -> str | Floats:

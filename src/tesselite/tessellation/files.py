@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tesselite.arrow import from_column, to_column
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -42,9 +43,7 @@ def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> No
     elif path.suffix in _TEXT:
         _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
     else:
-        raise ValueError(
-            f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}"
-        )
+        raise ValueError(f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
 
 
 def load_tessellation(
@@ -117,7 +116,7 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
         "fingerprint": tessellation.fingerprint(),
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
-    columns = {name: tessellation.centroids[:, i] for i, name in enumerate(space.names)}
+    columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
     table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
     pq.write_table(table, file)
 
@@ -127,7 +126,8 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
         about = json.loads((table.schema.metadata or {})[_METADATA])
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"not a readable Parquet file ({error})") from None
@@ -143,7 +143,13 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
         space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
-    centroids = np.column_stack([table.column(name).to_numpy() for name in about["names"]])
+    elif (list(space.names), space.low.tolist(), space.high.tolist()) != (
+        about["names"],
+        about["low"],
+        about["high"],
+    ) or {name: scale.name for name, scale in space.scales.items()} != about["scales"]:
+        raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
+    centroids = np.column_stack([from_column(table.column(name)) for name in about["names"]])
     stored_p = float(about["p"])
     if p is not None and p != stored_p:
         raise ValueError(f"p: the file has {stored_p:g}, not {p:g}")
@@ -156,9 +162,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     tessellation = VoronoiTessellation(space, centroids, stored_p, record)
     if tessellation.fingerprint() != about["fingerprint"]:
         if list(space.names) != about["names"] or space.low.tolist() != about["low"]:
-            raise ValueError(
-                f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given"
-            )
+            raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
         raise ValueError("the fingerprint does not match the content: damaged, or of another feature space")
     return tessellation
 

@@ -150,7 +150,7 @@ class FixedLloyd:
         return n if self.threads == 1 else n // (4 * self.threads) + 1
 
 
-def _packed(rows: Floats) -> tuple[Singles, ...]:
+def _packed(rows: Floats) -> tuple[Singles, Singles, Singles, Singles, Singles]:
     n, d = -(-len(rows) // lloyd.BOX) * lloyd.BOX, rows.shape[1]
     n_top = -(-n // lloyd.BOX // 8) * 8
     columns, low, high, top_low, top_high = (

@@ -1,4 +1,4 @@
-"""What a construction will cost, in seconds and memory, before it is started; the construction itself lives in `cvt`."""
+"""What a construction will cost, in seconds and memory, before it is started; the construction lives in `cvt`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Lloyd's algorithm on fresh samples in each iteration, with the sums of past iterations decaying.
 
-A fixed set of ten samples a niche holds the centroids where its noise put them; samples drawn anew do not. Fixed samples
-live in `fixed`.
+A fixed set of ten samples a niche holds the centroids where its noise put them; samples drawn anew do not. Fixed
+samples live in `fixed`.
 
 L. Ju, Q. Du, M. Gunzburger (2002), "Probabilistic methods for centroidal Voronoi tessellations and their parallel
 implementations", Algorithm 2: averages over past iterations. Our weights of the past, 1 - 1 / (1 + t / 2) up to 0.98,
@@ -29,7 +29,7 @@ _LONGEST_MEMORY = 0.98
 
 @kernel()
 def add_samples(points: Floats, labels: Ints, centroids: Floats, sums: Floats, counts: Floats) -> float:
-    """Add each sample to the sums (k, d) and counts (k,) of its niche; the sum of squared distances to the centroids."""
+    """Add each sample to the sums (k, d) and counts (k,) of its niche; the sum of squared distances to centroids."""
     total = 0.0
     for i in range(len(points)):
         c = labels[i]

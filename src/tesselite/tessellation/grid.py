@@ -56,9 +56,10 @@ class GridTessellation:
 
     def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
-        with np.errstate(over="ignore"):  # very far outside is outside all the same
-            cell = np.floor(unit * self._cells * UP_A_HAIR).clip(0.0, self._cells - 1.0).astype(np.int64)
-        niches: npt.NDArray[np.int64] = cell @ self.strides
+        from tesselite.tessellation.grid_cells import find_cells
+
+        niches = np.empty(len(unit), np.int64)
+        find_cells(np.ascontiguousarray(unit), niches, 0, len(unit), self._cells, self.strides)
         return niches
 
     def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:

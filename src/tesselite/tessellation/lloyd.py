@@ -6,6 +6,8 @@ it. The driver lives in `fixed`; the steps for many dimensions live in `staircas
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -46,7 +48,7 @@ def update_means(
     first: int,
     last: int,
 ) -> int:
-    """Move the centroids first..last of niches whose membership changed to their members' mean; how many niches are empty.
+    """Move those centroids first..last whose niche changed members to their mean; how many niches are empty.
 
     Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
     are bitwise different.
@@ -155,9 +157,7 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
 
 
 @kernel()
-def pack(
-    rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles
-) -> None:
+def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles) -> None:
     """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
     m, d = rows.shape
     n = columns.shape[1]
@@ -347,4 +347,4 @@ def assign_by_lists(
 @kernel()
 def _margin(square: float, d: int) -> float:
     """How much four times a squared distance must be raised to hold for single precision as well."""
-    return 1e-5 * square + 1e-6 * np.sqrt(square * d) + 1e-12
+    return 1e-5 * square + 1e-6 * math.sqrt(square * d) + 1e-12

@@ -166,9 +166,7 @@ def describe(tessellation: VoronoiTessellation, quality: Quality | None = None) 
     }
 
 
-def _squares(
-    tessellation: VoronoiTessellation, points: Floats, threads: int
-) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _squares(tessellation: VoronoiTessellation, points: Floats, threads: int) -> tuple[Floats, npt.NDArray[np.int64]]:
     from tesselite.tessellation.fixed import minkowski_squares
 
     niches = tessellation.niches_of_unit(points, threads)

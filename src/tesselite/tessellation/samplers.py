@@ -76,7 +76,7 @@ class Inside:
 
 @dataclass(frozen=True)
 class Density:
-    """Samples in proportion to `weight(features)`, (n, d) rows to n numbers of at least 0: more niches where it is high.
+    """Samples in proportion to `weight(features)`, (n, d) rows to n numbers >= 0: more niches where it is high.
 
     `highest` is the largest weight; if it is not given it is taken from 100,000 draws and a margin of a tenth.
     """

@@ -19,18 +19,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from numba.core import types
 
 from tesselite.compiled import kernel
 from tesselite.tessellation import lloyd
-from tesselite.tessellation.nearest.lanes import LANES, data_pointer, load_lanes, lowest_bit
+from tesselite.tessellation.nearest.lanes import (
+    LANES,
+    cgutils,
+    data_pointer,
+    load_lanes,
+    vector_operation,
+)
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
     ROWS,
     panel_tables,
     score_margin,
-    tile_masks,
+    tile_hits,
     top_two_rows,
 )
 from tesselite.threads import in_chunks
@@ -46,7 +51,7 @@ _LEFT_OVER = 0.05  # principal components pay if no more of the variance than th
 _CHUNK = 16_384
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@vector_operation
 def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
     """Squared distance of a[at:at + d] (float32) and b[to:to + d] (float64), summed in eight lanes, then across."""
     whole = types.int64
@@ -115,7 +120,7 @@ def staircase_rows(
 
     The columns (panels, bias, ids) are sorted by drift, descending; `drifts` has one entry more, 0.
     """
-    n_points, d = points.shape
+    d = points.shape[1]
     k = len(centroids)
     xs = np.zeros(_BLOCK * d, np.float32)
     best = np.empty(_BLOCK * LANES, np.float32)
@@ -199,7 +204,7 @@ def principal_rows(
     n_panels = len(bias) // COLUMNS
     ys = np.zeros(_BLOCK * q, np.float32)
     bounds = np.full(_BLOCK, np.float32(np.inf))
-    masks = np.empty(ROWS, np.int64)
+    scores = np.empty(ROWS * COLUMNS, np.float32)
     best = np.empty(_BLOCK * LANES, np.float32)
     second = np.empty(_BLOCK * LANES, np.float32)
     which = np.empty(_BLOCK * LANES, np.int32)
@@ -233,7 +238,7 @@ def principal_rows(
                 bounds[r] = bound - 1e-6 * abs(bound)
         for tile in range(-(-n // ROWS)):
             for panel in range(n_panels):
-                found = tile_masks(
+                if not tile_hits(
                     ys,
                     tile * ROWS * q,
                     q,
@@ -243,16 +248,15 @@ def principal_rows(
                     panel * COLUMNS,
                     bounds,
                     tile * ROWS,
-                    masks,
-                )
-                if found == 0:
+                    scores,
+                ):
                     continue
-                for r in range(ROWS):
-                    mask = masks[r]
-                    while mask != 0:
-                        c = panel * COLUMNS + lowest_bit(mask)
-                        mask &= mask - 1
-                        i = order[begin + tile * ROWS + r]
+                for r in range(min(ROWS, n - tile * ROWS)):
+                    i = order[begin + tile * ROWS + r]
+                    for lane in range(COLUMNS):
+                        if not scores[r * COLUMNS + lane] >= bounds[tile * ROWS + r]:
+                            continue
+                        c = panel * COLUMNS + lane
                         old = labels[i]
                         if c == old:
                             continue
@@ -314,7 +318,7 @@ class StaircaseLloyd:
             self.n,
             _CHUNK,
         )
-        n_changed = self._assign() if self.principal is None else self._assign_by_parts()
+        n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
         error = float(self.squares.sum() / self.n)
         if n_changed == 0:
             return error, 0
@@ -323,7 +327,14 @@ class StaircaseLloyd:
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
-                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
+                    self.points,
+                    self.members,
+                    self.starts,
+                    self._centers,
+                    self.changed,
+                    self.moved,
+                    first,
+                    last,
                 ),
                 self.k,
                 self.k // 16 + 1,
@@ -392,7 +403,7 @@ class StaircaseLloyd:
         mean = some.mean(axis=0)
         some -= mean
         values, vectors = np.linalg.eigh(some.T @ some)
-        if values[: -_COMPONENTS].sum() > _LEFT_OVER * values.sum():
+        if values[:-_COMPONENTS].sum() > _LEFT_OVER * values.sum():
             return None
         components = np.ascontiguousarray(vectors[:, -_COMPONENTS:].T)
         parts = np.empty((self.n, _COMPONENTS + 1), np.float32)
@@ -402,9 +413,8 @@ class StaircaseLloyd:
             )
         return mean, components, parts
 
-    def _assign_by_parts(self) -> int:
-        assert self.principal is not None  # noqa: S101 - for the type checker
-        mean, components, parts = self.principal
+    def _assign_by_parts(self, principal: tuple[Floats, Floats, Singles]) -> int:
+        mean, components, parts = principal
         columns = _project(self._centers, mean, components)
         panels, bias = panel_tables(columns)
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))

@@ -64,9 +64,7 @@ class VoronoiTessellation:
         self.p = checked_p(p)
         self.centroids = _checked_centroids(space, centroids)
         self.unit_centroids: Floats = np.ascontiguousarray(space.to_unit(self.centroids))
-        self.centroids.flags.writeable = (
-            False  # unit_centroids go to compiled code, which would be compiled again
-        )
+        self.centroids.flags.writeable = False  # unit_centroids go to compiled code, which would be compiled again
         self.record = record
 
     @property
@@ -89,15 +87,11 @@ class VoronoiTessellation:
         """
         rows = np.asarray(features, dtype=np.float64)
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
-            raise ValueError(
-                f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}"
-            )
+            raise ValueError(f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}")
         unit = self.space.to_unit(rows.reshape(-1, self.space.n))
         if not np.isfinite(unit).all():
             row = int(np.argmin(np.isfinite(unit).all(axis=1)))
-            raise ValueError(
-                f"features: expected finite values, got {rows.reshape(unit.shape)[row]} in row {row}"
-            )
+            raise ValueError(f"features: expected finite values, got {rows.reshape(unit.shape)[row]} in row {row}")
         niches = self.niches_of_unit(unit, threads)
         return int(niches[0]) if rows.ndim == 1 else niches
 
@@ -154,15 +148,11 @@ def _checked_centroids(space: FeatureSpace, centroids: npt.ArrayLike) -> Floats:
     except (TypeError, ValueError):
         raise ValueError(f"centroids: expected numbers of shape (n_niches, {space.n})") from None
     if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:
-        raise ValueError(
-            f"centroids: expected shape (n_niches, {space.n}) with at least one row, got {rows.shape}"
-        )
+        raise ValueError(f"centroids: expected shape (n_niches, {space.n}) with at least one row, got {rows.shape}")
     bad = ~np.isfinite(rows)
     if bad.any():
         i, j = np.argwhere(bad)[0]
-        raise ValueError(
-            f"centroids: expected finite values, got {rows[i, j]} for {space.names[j]!r} in row {i}"
-        )
+        raise ValueError(f"centroids: expected finite values, got {rows[i, j]} for {space.names[j]!r} in row {i}")
     bad = (rows < space.low) | (rows > space.high)
     if bad.any():
         i, j = np.argwhere(bad)[0]

@@ -40,17 +40,13 @@ class Index:
         points = np.ascontiguousarray(unit_points, dtype=np.float64)
         out = np.empty(len(points), np.int64)
         # Small batches are not worth a thread.
-        work = len(points) * (
-            40 if self.kind == "table" else 500 if self.kind == "tree" else self.centroids.size
-        )
+        work = len(points) * (40 if self.kind == "table" else 500 if self.kind == "tree" else self.centroids.size)
         threads = checked_threads(threads) if work > 2_000_000 else 1
 
         def find(start: int, stop: int) -> None:
             find_rows(points, out, start, stop, self.code, self.centroids, self.floats, self.ints, self.p)
 
-        in_chunks(
-            find, len(points), len(points) // (8 * threads) + 1 if threads > 1 else len(points) + 1, threads
-        )
+        in_chunks(find, len(points), len(points) // (8 * threads) + 1 if threads > 1 else len(points) + 1, threads)
         return out
 
     @property

@@ -11,18 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.fast_math import prefetch
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_MARGIN = (
-    1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
-)
+_MARGIN = 1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
 
 
 @kernel()
 def bucket_sort(points: Floats, side: int, starts: Ints, members: Ints) -> None:
-    """Sort rows of the unit square into side x side buckets, row-major: members[starts[b]:starts[b + 1]] is bucket b."""
+    """Sort rows of the unit square into side x side buckets: members[starts[b]:starts[b + 1]] is bucket b."""
     n = len(points)
     bucket = np.empty(n, np.int64)
     starts[:] = 0
@@ -40,9 +39,7 @@ def bucket_sort(points: Floats, side: int, starts: Ints, members: Ints) -> None:
 
 
 @kernel()
-def fill_table(
-    centroids: Floats, side: int, starts: Ints, members: Ints, buckets: int, heads: Ints, ids: Ints
-) -> int:
+def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, buckets: int, heads: Ints, ids: Ints) -> int:
     """Fill the heads (2 * side * side) and the ids of the table; how many ids there are, or -1 if there is no room.
 
     A square's head is two words of two ids each, ascending, the last one repeated; where there are more than four,
@@ -179,7 +176,31 @@ def candidate_table(centroids: Floats) -> Ints | None:
 def _squared(x: float, y: float, centroids: Floats, c: int) -> float:
     u = x - centroids[np.uintp(c), np.uintp(0)]
     v = y - centroids[np.uintp(c), np.uintp(1)]
-    return u * u + v * v
+    return float(u * u + v * v)
+
+
+@kernel()
+def fetch_candidates(points: Floats, start: int, stop: int, centroids: Floats, ints: Ints, at: int) -> None:
+    """Have the squares of rows start to stop, and then their candidates, fetched into the cache.
+
+    Look-ups are scattered over a large table: one after the other, each would wait for memory twice.
+    """
+    side = ints[at]
+    for again in range(2):
+        for i in range(start, stop):
+            x, y = points[i, 0], points[i, 1]
+            if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0:
+                column = min(int(x * side), side - 1)
+                row = min(int(y * side), side - 1)
+                head = at + 1 + 2 * (row * side + column)
+                if again == 0:
+                    prefetch(ints, head)
+                elif ints[head] >= 0:
+                    for word in (ints[head], ints[head + 1]):
+                        prefetch(centroids, 2 * (word & 0xFFFFFFFF))
+                        prefetch(centroids, 2 * (word >> 32))
+                else:
+                    prefetch(ints, at + 1 + 2 * side * side + ints[head + 1])
 
 
 @kernel()
@@ -201,11 +222,11 @@ def table_search(x: float, y: float, centroids: Floats, ints: Ints, at: int) -> 
         best_id = c if other < best else best_id
         best = other if other < best else best
         other = _squared(x, y, centroids, d)
-        return d if other < best else best_id
+        return int(d if other < best else best_id)
     at += 2 * side * side + second
     best, best_id = np.inf, 0
     for i in range(at, at - 1 - first):
         other = _squared(x, y, centroids, ints[i])
         if other < best:
-            best, best_id = other, ints[i]
+            best, best_id = other, int(ints[i])
     return best_id

@@ -1,4 +1,4 @@
-"""A k-d tree of centroids in blocks of 32, up to 64 children a node; and, without its nodes, brute force over the blocks.
+"""A k-d tree of centroids in blocks of 32, up to 64 children a node; without its nodes, brute force over the blocks.
 
 Distances are sums over the axes, in order, of |x - c|^p in float64 (the largest |x - c| for p = inf). Lower bounds of
 boxes are computed by the same operations in the same order, so rounding, which is monotone, cannot lift a bound above
@@ -16,7 +16,10 @@ import numpy.typing as npt
 from tesselite.compiled import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
+    lane_absolutes,
     lane_box_squares,
+    lane_largest,
+    lane_roots,
     lane_squares,
     lanes_at_most,
     lanes_least,
@@ -27,12 +30,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BLOCK = 32  # centroids in a block: four vectors of eight
-FANOUT = (
-    64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
-)
-HEADER = (
-    48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
-)
+FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
+HEADER = 48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
 
 # Which formula sums up an axis.
 SQUARE, ABSOLUTE, LARGEST, ROOT, POWER = 0, 1, 2, 3, 4
@@ -69,7 +68,7 @@ def _select(order: Ints, values: Floats, first: int, last: int, at: int) -> None
 
 @kernel()
 def kd_order(points: Floats, leaf: int) -> Ints:
-    """An order of the rows in which every aligned run of leaf * 2^i rows is compact: median splits of the widest side."""
+    """An order of the rows in which aligned runs of leaf * 2^i rows are compact: median splits of the widest side."""
     n, d = points.shape
     columns = np.ascontiguousarray(points.T)
     order = np.arange(n)
@@ -126,9 +125,7 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
             nodes = -(-items // FANOUT)
             boxes = np.full((nodes * FANOUT, 2, padded), np.inf)
             boxes[:items, 0], boxes[:items, 1] = low, high
-            parts.append(
-                np.ascontiguousarray(boxes.reshape(nodes, FANOUT, 2, padded).transpose(0, 2, 3, 1)).ravel()
-            )
+            parts.append(np.ascontiguousarray(boxes.reshape(nodes, FANOUT, 2, padded).transpose(0, 2, 3, 1)).ravel())
             level += 1
             header[8 + 2 * level : 10 + 2 * level] = start, items
             start += parts[-1].size
@@ -139,35 +136,22 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
 
 
 @kernel()
-def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats) -> None:
-    """sums[:32] = power sums, for p other than 2, from x (padded,) to the block of centroids at floats[at:]."""
-    # Unsigned indexes: Python's negative ones would keep the inner loops from being vectorised.
-    for i in range(BLOCK):
-        sums[i] = 0.0
-    for j in range(padded):
-        x0 = x[j]
-        o = np.uintp(at + j * BLOCK)
-        if kind == ROOT:
-            for i in range(BLOCK):
-                sums[i] += np.sqrt(abs(x0 - floats[o + np.uintp(i)]))
-        elif kind == ABSOLUTE:
-            for i in range(BLOCK):
-                sums[i] += abs(x0 - floats[o + np.uintp(i)])
-        elif kind == LARGEST:
-            for i in range(BLOCK):
-                u = abs(x0 - floats[o + np.uintp(i)])
-                sums[i] = u if u > sums[i] else sums[i]
-        else:
-            for i in range(BLOCK):
-                u = abs(x0 - floats[o + np.uintp(i)])
-                if u > 0.0:
-                    sums[i] += u**p
+def _power_sums(floats: Floats, at: int, stride: int, x: Floats, d: int, p: float, limit: float, sums: Floats) -> int:
+    """What lane_squares does, for any p, a lane at a time."""
+    mask = 0
+    for i in range(LANES):
+        total = 0.0
+        for j in range(d):
+            u = abs(x[j] - floats[at + j * stride + i])
+            if u > 0.0:
+                total += u**p
+        sums[i] = total
+        mask |= (1 << i) if total <= limit else 0
+    return mask
 
 
 @kernel()
-def _other_bounds(
-    x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int
-) -> None:
+def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int) -> None:
     """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
     for i in range(FANOUT):
         sums[to + i] = 0.0
@@ -200,29 +184,30 @@ def scan_block(
     """The better of the best so far and of the centroids of a block; the lower id on ties. `sums` is scratch."""
     padded, ids = ints[2], ints[3] + block * BLOCK
     at = block * padded * BLOCK
-    if kind == SQUARE:
-        for group in range(0, BLOCK, LANES):
+    for group in range(0, BLOCK, LANES):
+        if kind == SQUARE:
             mask = lane_squares(floats, at + group, BLOCK, x, padded, best, sums, 0)
-            if mask != 0:  # seldom; then mostly one lane is the least
-                least = lanes_least(sums, 0)
-                if least < best:
-                    best, best_id = least, np.iinfo(np.int64).max
-                mask = lanes_at_most(sums, 0, best)
-                while mask != 0:
-                    best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
-                    mask &= mask - 1
-        return best, best_id
-    _other_sums(x, floats, at, padded, kind, p, sums)
-    for i in range(BLOCK):
-        if sums[i] < best or (sums[i] == best and ints[ids + i] < best_id):
-            best, best_id = sums[i], ints[ids + i]
+        elif kind == ROOT:
+            mask = lane_roots(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        elif kind == ABSOLUTE:
+            mask = lane_absolutes(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        elif kind == LARGEST:
+            mask = lane_largest(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        else:
+            mask = _power_sums(floats, at + group, BLOCK, x, padded, p, best, sums)
+        if mask != 0:  # seldom; then mostly one lane is the least
+            least = lanes_least(sums, 0)
+            if least < best:
+                best, best_id = least, np.iinfo(np.int64).max
+            mask = lanes_at_most(sums, 0, best)
+            while mask != 0:
+                best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
+                mask &= mask - 1
     return best, best_id
 
 
 @kernel()
-def _visit(
-    x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats
-) -> int:
+def _visit(x: Floats, floats: Floats, ints: Ints, kind: int, p: float, level: int, node: int, bounds: Floats) -> int:
     """Write lower bounds of the node's children to bounds[64 * level:], infinite where there is none; the nearest."""
     padded = ints[2]
     at = ints[8 + 2 * level] + node * 2 * padded * FANOUT
@@ -273,12 +258,11 @@ def tree_search(
     """
     best, best_id = np.inf, 0
     top = ints[0]
-    if top == 0:
-        return scan_block(x, floats, 0, ints, kind, p, sums, best, best_id)[1]
-    level, node = top, 0
-    child = _visit(x, floats, ints, kind, p, level, node, bounds)
+    level, child = max(top, 1), 0  # without nodes: the only block, as the only child of a node
+    if top > 0:
+        child = _visit(x, floats, ints, kind, p, level, 0, bounds)
     at = 4 * level
-    path[at], path[at + 1], path[at + 2], path[at + 3] = node, child, -1, 0
+    path[at], path[at + 1], path[at + 2], path[at + 3] = 0, child, -1, 0
     while True:
         if child >= 0:
             item = path[4 * level] * FANOUT + child
@@ -334,6 +318,4 @@ def brute_rows(
                 x[r, j] = points[first + r, j]
         for block in range(ints[1]):
             for r in range(m):
-                best[r], out[first + r] = scan_block(
-                    x[r], floats, block, ints, kind, p, sums, best[r], out[first + r]
-                )
+                best[r], out[first + r] = scan_block(x[r], floats, block, ints, kind, p, sums, best[r], out[first + r])

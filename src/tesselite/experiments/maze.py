@@ -1,0 +1,47 @@
+"""The paper's settings of the maze experiment, as data; how they are run lives in the command line and `benchmarks/`.
+
+Vassiliades, Chatzilygeroudis and Mouret (2018), section IV and the table of parameters in the appendix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class MazeExperiment:
+    """Settings of the maze experiment. Descriptors are named as `tesselite.problems.maze` names them."""
+
+    descriptors: tuple[str, ...] = ("2d", "10d", "20d", "50d", "250d", "1000d")  # section IV-A.3
+    grid: Mapping[str, int] = field(  # cells per dimension, where MAP-Elites fits in memory; section IV-A.3
+        default_factory=lambda: MappingProxyType({"2d": 71, "10d": 3, "20d": 2})
+    )
+    n_niches: int = 5_000  # CVT; section IV-A.3, table: "#niches (k) 5k"
+    n_samples: int = 1_000_000  # for the CVT; table: "#samples for CVT (K) 1000k"
+    initial: int = 2_000  # table: "initial #solutions 2k"
+    batch_size: int = 200  # table: "#offspring per gen. 200"
+    evaluations: int = 200_000  # table: "#gen. (eval.) 990 (200k)"
+    trials: int = 30  # section IV-B: "30 independent evolutionary trials"
+    most_assessed: int = 10_000  # section III-A, footnote: "more than 10k solutions, we randomly select ... 10k"
+    near: float = 20.0  # section IV-B: "a distance of at most 20 units (diameter of the robot)"
+    solved: float = 10.0  # section IV-B: "less than 10 units which is equal to the radius of the robot"
+
+
+PAPER = MazeExperiment()
+
+REPORTED: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {  # medians over 30 trials, section IV-B
+        "2d-grid": {"coverage": 0.72, "spread": 0.34, "near": 0.02},
+        "10d-grid": {"coverage": 0.09, "spread": 0.37, "near": 0.01},
+        "20d-grid": {"coverage": 0.005, "spread": 0.29, "near": 0.02},
+        "2d-cvt": {"coverage": 0.73, "spread": 0.34, "near": 0.02},
+        "10d-cvt": {"coverage": 0.46, "spread": 0.41, "near": 0.02},
+        "20d-cvt": {"coverage": 0.40, "spread": 0.40, "near": 0.03},
+        "50d-cvt": {"coverage": 0.38, "spread": 0.43, "near": 0.04},
+        "250d-cvt": {"coverage": 0.36, "spread": 0.44, "near": 0.03},
+        "1000d-cvt": {"coverage": 0.36, "spread": 0.45, "near": 0.03},
+    }
+)
+"""What the paper reports for each pair of descriptor and tessellation."""

@@ -1,0 +1,240 @@
+"""The legs' share of the dynamics: sums over their links, and their feet, in the base frame, LANES robots at a time.
+
+The legs' motion is imposed, so nothing here depends on the base. Equations: section 2 of docs/hexapod-dynamics.md,
+with its letters. Every point of a leg, in the frame of its coxa joint turned by psi = yaw + q1, lies at
+
+    rho = (x, side (alpha + beta C), gamma + beta S),    C = cos q2, S = sin q2,
+
+so that all sums over its links are polynomials in C and S with the constant coefficients below.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled import kernel
+from tesselite.problems.hexapod_locomotion.robot import (
+    COXA,
+    COXA_LENGTH,
+    FEMUR,
+    FEMUR_LENGTH,
+    FOOT_X,
+    LEGS,
+    SERVO_GAIN,
+    SERVO_SPEED,
+    TIBIA,
+    TIBIA_LENGTH,
+)
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Robots simulated side by side. Loops over lanes of constant length become vector instructions, and a robot's results
+# do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
+LANES = 4
+
+# Scratch for the sums, one value per lane: value of lane k at NAME + k. First the leg at work, then the sums.
+Q1, Q2, QD1, QD2, TARGET1, TARGET2 = range(0, 6 * LANES, LANES)
+FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(6 * LANES, 13 * LANES, LANES)
+# First moment m c, momentum p and its derivative, angular momentum h and its derivative,
+# second moments S and their derivative.
+(
+    MCX, MCY, MCZ, PX, PY, PZ, PDX, PDY, PDZ, HX, HY, HZ, HDX, HDY, HDZ,
+    SXX, SXY, SXZ, SYY, SYZ, SZZ, SDXX, SDXY, SDXZ, SDYY, SDYZ, SDZZ,
+) = range(13 * LANES, 40 * LANES, LANES)  # fmt: skip
+LEG_SCRATCH = 40 * LANES
+
+# A leg's links as (x, alpha, beta, gamma, mass): where their centres of mass are.
+_LINKS = (
+    (COXA.x, COXA.outward, 0.0, COXA.up, COXA.mass),
+    (FEMUR.x, COXA_LENGTH, FEMUR.outward, FEMUR.up, FEMUR.mass),
+    (TIBIA.x, COXA_LENGTH, FEMUR_LENGTH, TIBIA.up, TIBIA.mass),
+)
+
+
+def _sum(*which: int) -> float:
+    """Sum of mass times the named coordinates (0 x, 1 alpha, 2 beta, 3 gamma) over a leg's links."""
+    total = 0.0
+    for link in _LINKS:
+        product = link[4]
+        for coordinate in which:
+            product *= link[coordinate]
+        total += product
+    return total
+
+
+_X, _A, _B, _G = _sum(0), _sum(1), _sum(2), _sum(3)
+_XA, _XB, _XG = _sum(0, 1), _sum(0, 2), _sum(0, 3)
+_AB, _AG, _BG = _sum(1, 2), _sum(1, 3), _sum(2, 3)
+# Spin inertias enter as second moments: a link with inertia (across, along) about axis n has
+# along/2 * 1 + (across - along) n n^T; n = y for the coxa, (0, C, side S) for the femur, z for the tibia.
+_ROUND = (COXA.along + FEMUR.along + TIBIA.along) / 2
+_XX = _sum(0, 0) + _ROUND
+_AA = _sum(1, 1) + _ROUND + COXA.across - COXA.along
+_GG = _sum(3, 3) + _ROUND + TIBIA.across - TIBIA.along
+_BB = _sum(2, 2) + FEMUR.across - FEMUR.along
+_TURN = _sum(2, 2) + FEMUR.across  # moment of inertia for turning by q2, as far as it is constant
+
+_HIP_X = tuple(hip.x for hip in LEGS)
+_HIP_Y = tuple(hip.y for hip in LEGS)
+_YAW = tuple(hip.yaw for hip in LEGS)
+_SIDE = tuple(float(hip.side) for hip in LEGS)
+
+
+@kernel(forceinline=True)
+def sine(x: float) -> float:
+    """Sine by its Taylor series up to x^15: error below 1e-16 for |x| <= 0.8 (joint angles stay within pi/4)."""
+    y = x * x
+    p = 1.0 / 6227020800.0 - y * (1.0 / 1307674368000.0)
+    p = 1.0 / 362880.0 - y * (1.0 / 39916800.0 - y * p)
+    p = 1.0 / 120.0 - y * (1.0 / 5040.0 - y * p)
+    return x - x * y * (1.0 / 6.0 - y * p)
+
+
+@kernel(forceinline=True)
+def cosine(x: float) -> float:
+    """Cosine by its Taylor series up to x^16: error below 1e-16 for |x| <= 0.8."""
+    y = x * x
+    p = 1.0 / 479001600.0 - y * (1.0 / 87178291200.0 - y * (1.0 / 20922789888000.0))
+    p = 1.0 / 40320.0 - y * (1.0 / 3628800.0 - y * p)
+    p = 1.0 / 24.0 - y * (1.0 / 720.0 - y * p)
+    return 1.0 - y * (0.5 - y * p)
+
+
+@kernel()
+def add_leg(s: Floats, leg: int, dt: float) -> None:
+    """Advance the servos of the leg at work by one step, add its links to the sums, and place its foot.
+
+    Reads Q1..TARGET2; writes Q1..QD2 (new angles and rates) and the foot in the base frame: position F at the old
+    angles, velocity FD there with the new rates, and FD1, the new rate of J1.
+    """
+    hip_x = _HIP_X[leg]
+    hip_y = _HIP_Y[leg]
+    yaw = _YAW[leg]
+    side = _SIDE[leg]
+    per_dt = 1.0 / dt
+    gain = SERVO_GAIN / dt
+    for k in range(LANES):
+        # (a) Servo: the new rates, and the accelerations that lead to them.
+        q1 = s[Q1 + k]
+        q2 = s[Q2 + k]
+        d1 = s[QD1 + k]
+        d2 = s[QD2 + k]
+        n1 = (s[TARGET1 + k] - q1) * gain
+        n1 = SERVO_SPEED if n1 > SERVO_SPEED else n1
+        n1 = -SERVO_SPEED if n1 < -SERVO_SPEED else n1
+        n2 = (s[TARGET2 + k] - q2) * gain
+        n2 = SERVO_SPEED if n2 > SERVO_SPEED else n2
+        n2 = -SERVO_SPEED if n2 < -SERVO_SPEED else n2
+        e1 = (n1 - d1) * per_dt
+        e2 = (n2 - d2) * per_dt
+        s[Q1 + k] = q1 + dt * n1
+        s[Q2 + k] = q2 + dt * n2
+        s[QD1 + k] = n1
+        s[QD2 + k] = n2
+
+        psi = yaw + q1
+        c = cosine(psi)
+        n = sine(psi)
+        C = cosine(q2)
+        S = sine(q2)
+
+        # First moment mu, momentum pi = d2 mu' + d1 z x mu, and its derivative, in the leg frame.
+        mux = _X
+        muy = side * (_A + _B * C)
+        muz = _G + _B * S
+        gy = -side * _B * S  # mu' = (0, gy, gz); mu'' = -(0, side B C, B S)
+        gz = _B * C
+        pix = -d1 * muy
+        piy = d2 * gy + d1 * mux
+        piz = d2 * gz
+        dd = d2 * d2
+        qx = -e1 * muy - 2.0 * d1 * d2 * gy - d1 * d1 * mux
+        qy = e2 * gy - dd * side * gz + e1 * mux - d1 * d1 * muy
+        qz = e2 * gz - dd * _B * S
+        # ... in the base frame.
+        rx = c * mux - n * muy
+        ry = n * mux + c * muy
+        px = c * pix - n * piy
+        py = n * pix + c * piy
+        pdx = c * qx - n * qy
+        pdy = n * qx + c * qy
+        s[MCX + k] += rx
+        s[MCY + k] += ry
+        s[MCZ + k] += muz
+        s[PX + k] += px
+        s[PY + k] += py
+        s[PZ + k] += piz
+        s[PDX + k] += pdx
+        s[PDY + k] += pdy
+        s[PDZ + k] += qz
+
+        # Second moments P about the coxa joint in the leg frame, and their derivative by q2.
+        pxy = side * (_XA + _XB * C)
+        pxz = _XG + _XB * S
+        pyy = _AA + (2.0 * _AB + _BB * C) * C
+        pyz = side * (_AG + _AB * S + (_BG + _BB * S) * C)
+        pzz = _GG + (2.0 * _BG + _BB * S) * S
+        pxy2 = -side * _XB * S
+        pxz2 = _XB * C
+        pyy2 = -2.0 * (_AB + _BB * C) * S
+        pyz2 = side * (_AB * C - _BG * S + _BB * (C * C - S * S))
+        pzz2 = 2.0 * (_BG + _BB * S) * C
+
+        # Angular momentum about the coxa joint, lambda = d2 L + d1 K, and its derivative.
+        lx = side * (_AB * C + _BG * S + _TURN)
+        ly = -_XB * C
+        lz = -side * _XB * S
+        lx2 = side * (_BG * C - _AB * S)
+        ly2 = _XB * S
+        lz2 = -side * _XB * C
+        kz = _XX + pyy
+        ax = d2 * lx - d1 * pxz
+        ay = d2 * ly - d1 * pyz
+        az = d2 * lz + d1 * kz
+        d12 = d1 * d2
+        bx = e2 * lx + dd * lx2 - e1 * pxz - d12 * pxz2 - d1 * ay
+        by = e2 * ly + dd * ly2 - e1 * pyz - d12 * pyz2 + d1 * ax
+        bz = e2 * lz + dd * lz2 + e1 * kz + d12 * pyy2
+        # ... about the base's origin, in the base frame.
+        s[HX + k] += c * ax - n * ay + hip_y * piz
+        s[HY + k] += n * ax + c * ay - hip_x * piz
+        s[HZ + k] += az + hip_x * py - hip_y * px
+        s[HDX + k] += c * bx - n * by + hip_y * qz
+        s[HDY + k] += n * bx + c * by - hip_x * qz
+        s[HDZ + k] += bz + hip_x * pdy - hip_y * pdx
+
+        # Second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose).
+        cc = c * c
+        nn = n * n
+        cn = c * n
+        s[SXX + k] += cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx
+        s[SXY + k] += cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx
+        s[SYY + k] += nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry
+        s[SXZ + k] += c * pxz - n * pyz + hip_x * muz
+        s[SYZ + k] += n * pxz + c * pyz + hip_y * muz
+        s[SZZ + k] += pzz
+        txx = -2.0 * d1 * pxy
+        tyy = d2 * pyy2 - txx
+        txy = d2 * pxy2 + d1 * (_XX - pyy)
+        txz = d2 * pxz2 - d1 * pyz
+        tyz = d2 * pyz2 + d1 * pxz
+        s[SDXX + k] += cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px
+        s[SDXY + k] += cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px
+        s[SDYY + k] += nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py
+        s[SDXZ + k] += c * txz - n * tyz + hip_x * piz
+        s[SDYZ + k] += n * txz + c * tyz + hip_y * piz
+        s[SDZZ + k] += d2 * pzz2
+
+        # The foot.
+        fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
+        s[FX + k] = hip_x + c * FOOT_X - n * fy
+        s[FY + k] = hip_y + n * FOOT_X + c * fy
+        s[FZ + k] = FEMUR_LENGTH * S - TIBIA_LENGTH
+        gx = -n1 * fy
+        gy = -side * FEMUR_LENGTH * S * n2 + n1 * FOOT_X
+        s[FDX + k] = c * gx - n * gy
+        s[FDY + k] = n * gx + c * gy
+        s[FDZ + k] = FEMUR_LENGTH * C * n2
+        s[FD1 + k] = n1

@@ -1,0 +1,126 @@
+"""Motion: where the hexapod's base, joints and feet are at every step of one episode.
+
+How it is drawn lives in `pictures`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP
+from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes
+from tesselite.problems.hexapod_locomotion.robot import (
+    COXA_LENGTH,
+    FEMUR_LENGTH,
+    FOOT_X,
+    LEGS,
+    N_LEGS,
+    TIBIA_LENGTH,
+    Body,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+def rotation_matrices(quaternions: Array) -> Array:
+    """Rotation matrices, (n, 3, 3), of unit quaternions (w, x, y, z), (n, 4)."""
+    w, x, y, z = quaternions.T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def leg_points(angles: Array) -> Array:
+    """Points of the legs in the base frame, (n, 6, 4, 3): coxa joint, femur joint, tibia joint, centre of the foot.
+
+    `angles` (n, 6, 3) are J1, J2, J3 of each leg; any angles, not only those of the controller (where J3 = J2).
+    """
+    side = np.array([float(hip.side) for hip in LEGS])
+    psi = np.array([hip.yaw for hip in LEGS]) + angles[:, :, 0]
+    q2, q3 = angles[:, :, 1], angles[:, :, 2]
+    zero = np.zeros_like(psi)
+    # In the leg frame; the tibia hangs at the angle q2 - q3 from the vertical.
+    lean = q2 - q3
+    femur = np.stack([zero, side * COXA_LENGTH + zero, zero], axis=2)
+    tibia = femur + FEMUR_LENGTH * np.stack([zero, side * np.cos(q2), np.sin(q2)], axis=2)
+    foot = tibia + np.stack([FOOT_X + zero, side * TIBIA_LENGTH * np.sin(lean), -TIBIA_LENGTH * np.cos(lean)], axis=2)
+    points = np.stack([np.zeros_like(femur), femur, tibia, foot], axis=2)
+    c, s = np.cos(psi)[:, :, None], np.sin(psi)[:, :, None]
+    x, y = points[..., 0], points[..., 1]
+    turned = np.stack([c * x - s * y, s * x + c * y, points[..., 2]], axis=3)
+    hips = np.array([[hip.x, hip.y, 0.0] for hip in LEGS])
+    moved: Array = turned + hips[None, :, None, :]
+    return moved
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One episode, step by step: row i is the start of step i, the last row the end.
+
+    `time` (n,) in s; `positions` (n, 3), `quaternions` (n, 4; w, x, y, z) and `rotations` (n, 3, 3) of the base;
+    `joints` (n, 6, 3): J1, J2, J3 of each leg; `points` (n, 6, 4, 3): coxa, femur and tibia joint and foot centre of
+    each leg in the world; `contacts` (n, 6): whether a foot touches the floor. Missing legs have NaN points.
+    `n_walking`: steps that follow the controller; then the last targets are held until the robot rests.
+    `distance` in m and `reason` (why it is invalid, or None) as in an evaluation.
+    """
+
+    body: Body
+    time: Array
+    positions: Array
+    quaternions: Array
+    rotations: Array
+    joints: Array
+    points: Array
+    contacts: npt.NDArray[np.bool_]
+    n_walking: int
+    distance: float
+    duty_factors: Array
+    reason: str | None
+
+    @property
+    def feet(self) -> Array:
+        """Centres of the feet in the world, (n, 6, 3)."""
+        return self.points[:, :, 3]
+
+    @property
+    def speed(self) -> float:
+        """Forward speed in m/s, as the paper gives it: distance over five seconds."""
+        return self.distance / 5.0
+
+
+def motion_of(episodes: Episodes, row: int, body: Body) -> Motion:
+    """The motion of one recorded episode."""
+    end, steps, _ = episodes.ends[row].tolist()
+    tape = episodes.tape[row, :steps]
+    if np.isfinite(episodes.finals[row]).all():
+        # After the last step: the joints have come to where the servos led them, which at rest is where they were.
+        last = np.concatenate([episodes.finals[row], tape[-1, 13:]])
+        tape = np.concatenate([tape, last[None]])
+    positions, quaternions = tape[:, :3], tape[:, 3:7]
+    rotations = rotation_matrices(quaternions)
+    q = tape[:, 14:].reshape(-1, N_LEGS, 2)
+    joints = np.concatenate([q, q[:, :, 1:]], axis=2)
+    points = np.einsum("nij,nlpj->nlpi", rotations, leg_points(joints)) + positions[:, None, None, :]
+    points[:, list(body.missing)] = np.nan
+    contacts = (tape[:, 13].astype(np.int64)[:, None] >> np.arange(N_LEGS) & 1).astype(np.bool_)
+    reason = REASONS[end]
+    return Motion(
+        body=body,
+        time=np.asarray(np.arange(len(tape)) * STEP, dtype=np.float64),
+        positions=positions.copy(),
+        quaternions=quaternions.copy(),
+        rotations=rotations,
+        joints=joints,
+        points=points,
+        contacts=contacts,
+        n_walking=min(steps, N_STEPS),
+        distance=float(episodes.distances[row]) if reason is None else float("nan"),
+        duty_factors=episodes.duty_factors[row].copy(),
+        reason=reason,
+    )

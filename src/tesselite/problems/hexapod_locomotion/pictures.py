@@ -1,0 +1,87 @@
+"""Pictures of gaits: which feet touch the floor when, and which path the body takes, intact and damaged.
+
+Films live in `film`; figures of archives and progress in `tesselite.report`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.problems.hexapod_locomotion.controller import DURATION
+from tesselite.problems.hexapod_locomotion.motion import Motion
+from tesselite.problems.hexapod_locomotion.problem import Hexapod
+from tesselite.problems.hexapod_locomotion.robot import LEGS, N_LEGS
+
+
+def _outcome(motion: Motion) -> str:
+    return f"{motion.speed:.2f} m/s" if motion.reason is None else motion.reason
+
+
+def draw_gait(ax: Any, motion: Motion, *, colour: str = "#0072B2", named: bool = True) -> None:
+    """Draw a gait diagram into the axes: for each leg, a bar while its foot touches the floor."""
+    last = len(motion.time) - 1
+    for leg in range(N_LEGS):
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], motion.contacts[:last, leg].astype(np.int8), [0]])))
+        spans = [(motion.time[a], motion.time[b] - motion.time[a]) for a, b in edges.reshape(-1, 2)]
+        ax.broken_barh(spans, (leg - 0.36, 0.72), facecolors=colour, linewidth=0)
+        if leg in motion.body.missing:
+            ax.axhspan(leg - 0.5, leg + 0.5, color="#dddddd", zorder=0, linewidth=0)
+    ax.axvline(DURATION, color="#888888", linewidth=0.8, linestyle=":")
+    ax.set_ylim(N_LEGS - 0.5, -0.5)
+    ax.set_xlim(0, max(DURATION, float(motion.time[-1])))
+    ax.set_yticks(range(N_LEGS), [f"{i} {leg.place}" if named else str(i) for i, leg in enumerate(LEGS)])
+    ax.tick_params(length=2)
+
+
+def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
+    """Draw the body's path seen from above, x forward to the right; a cross ends an invalid one."""
+    from tesselite.report.style import LINES
+
+    for i, (name, motion) in enumerate(motions.items()):
+        colour = "#000000" if i == 0 else LINES[(i - 1) % (len(LINES) - 1)]
+        x, y = motion.positions[:, 0], motion.positions[:, 1]
+        ax.plot(x, y, color=colour, linewidth=2.0 if i == 0 else 1.2, label=f"{name}: {_outcome(motion)}")
+        ax.plot(x[-1:], y[-1:], "o" if motion.reason is None else "x", color=colour, markersize=5)
+    ax.plot([0], [0], "o", color="#000000", markersize=4, markerfacecolor="none")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.grid(True, color="#eeeeee", linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.set_xlabel("forward, m")
+    ax.set_ylabel("left, m")
+    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+
+
+def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
+    """Draw one solution into an empty figure: gait diagrams and paths, intact and under each damage."""
+    motions = {str(problem.body): problem.motion(solution)}
+    for scenario in problem.scenarios:
+        motions[f"without {scenario}"] = problem.motion(solution, scenario)
+    left, right = made.subfigures(1, 2, width_ratios=(1.0, 1.15))
+    axes = left.subplots(
+        1 + N_LEGS, 1, sharex=True, gridspec_kw={"height_ratios": [1.9, *[1.0] * N_LEGS]}, squeeze=False
+    )[:, 0]
+    for i, (ax, (name, motion)) in enumerate(zip(axes, motions.items(), strict=True)):
+        draw_gait(ax, motion, named=i == 0, colour="#000000" if i == 0 else "#0072B2")
+        ax.set_title(f"{name}: {_outcome(motion)}", fontsize=8, loc="left", pad=2)
+        if i:
+            ax.tick_params(axis="y", labelsize=5)
+    axes[-1].set_xlim(0, max(DURATION, *(float(motion.time[-1]) for motion in motions.values())))
+    axes[-1].set_xlabel("time, s (dotted: the controller stops)")
+    left.suptitle("feet on the floor", fontsize=10)
+    ax = right.subplots()
+    draw_paths(ax, motions)
+    right.suptitle("path of the body from above", fontsize=10)
+    made.suptitle(title)
+
+
+def plot_walk(problem: Hexapod, solution: Any, file: Path, title: str = "") -> Path:
+    """Write a picture of one solution's gait and paths, intact and under each damage; PNG, SVG or PDF by its ending."""
+    from tesselite.report.style import figure, save
+
+    with figure(11.0, 7.2) as made:
+        draw_walk(made, problem, solution, title or problem.name)
+        return save(made, Path(file))

@@ -1,0 +1,226 @@
+"""The maze as a problem: networks drive a robot towards the centre of a maze, and where they pass are the features.
+
+The parts live in `world`, `robot`, `networks` and `simulation`. Paper: Vassiliades et al. 2018, section IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.evaluation import Evaluation, Problem
+from tesselite.feature_space import FeatureSpace
+from tesselite.problems.maze_navigation import layout
+from tesselite.problems.maze_navigation.networks import Networks
+from tesselite.problems.maze_navigation.robot import SPEED, Robot
+from tesselite.problems.maze_navigation.world import World, paper_world
+from tesselite.solution_space import Rows
+from tesselite.threads import checked_threads, in_chunks
+
+DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 500}
+"""The paper's descriptors, and on how many points of the trajectory each rests (section IV-A.3)."""
+
+STEPS = 3000
+"""A lifetime, in simulation steps (section IV-A.1)."""
+
+_CHUNK = 8  # rollouts: small, because an early end makes some a thousand times cheaper than others
+_NO_RECORD = np.empty((0, 0, 0))
+
+
+class Maze(Problem):
+    """A maze to drive to the goal of; made by `maze`. Fitness is the smallest distance to the goal, minimised.
+
+    `world` is the maze of the search; `world_of(scenario)` gives those of the scenarios. `times` are the steps at which
+    the features x and y are taken.
+    """
+
+    direction = "min"
+
+    def __init__(
+        self,
+        name: str,
+        n_points: int,
+        world: World,
+        worlds: Mapping[str, Callable[[], World]],
+        robot: Robot,
+        networks: Networks,
+        steps: int,
+    ) -> None:
+        self.name = name
+        self.world = world
+        self._worlds = dict(worlds)
+        self.scenarios = tuple(self._worlds)
+        self.robot = robot
+        self.solutions: Networks = networks
+        self.steps = steps
+        self.times = np.arange(1, n_points + 1, dtype=np.int64) * steps // n_points
+        height, width = world.walls.shape
+        bounds = {}
+        for time in self.times.tolist():
+            bounds[f"x{time}"] = (0.0, float(width))
+            bounds[f"y{time}"] = (0.0, float(height))
+        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
+        farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
+        anywhere = n_points == 1 and SPEED * steps >= farthest
+        self.features = FeatureSpace(bounds, sampler=None if anywhere else self.sample)
+        # A robot that only stands still has this fitness: no elite is worse.
+        self.floor = float(np.hypot(world.start[0] - world.goal[0], world.start[1] - world.goal[1]))
+
+    def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Evaluate rows that are known to be networks of `self.solutions`."""
+        fitness = np.empty(len(rows))
+        features = np.empty((len(rows), 2 * len(self.times)))
+        drive = self._driver(scenario, np.ascontiguousarray(rows), fitness, features, _NO_RECORD)
+        in_chunks(drive, len(rows), _CHUNK, checked_threads(threads))
+        return Evaluation.of(fitness, features)
+
+    def trajectory(self, solution: Any, scenario: str | None = None) -> npt.NDArray[np.float64]:
+        """The poses of one network's robot, shape (steps + 1, 3): x, y, heading, from the start on.
+
+        Raises ValueError if it is not one solution of this problem, or the scenario is unknown.
+        """
+        return np.ascontiguousarray(self.record(solution, scenario)[:, :3])
+
+    def record(self, solution: Any, scenario: str | None = None) -> npt.NDArray[np.float64]:
+        """Everything that happens in one rollout, shape (steps + 1, 5 + most hidden neurons).
+
+        Columns: x, y, heading, displacement of the left and of the right wheel, and the outputs of the hidden neurons
+        (0 for those that cannot influence a wheel: they are not computed). Row 0 is the start.
+        """
+        rows = self.solutions.validate(solution)
+        if len(rows) != 1:
+            raise ValueError(f"solution: expected one, got {len(rows)}")
+        self.world_of(scenario)
+        record = np.empty((1, self.steps + 1, 5 + self.solutions.max_hidden))
+        fitness, features = np.empty(1), np.empty((1, 2 * len(self.times)))
+        self._driver(scenario, rows, fitness, features, record)(0, 1)
+        return record[0]
+
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """Ways and networks for the interactive page; see `page_view`."""
+        from tesselite.problems.maze_navigation.page_view import describe
+
+        return describe(self, solutions, scenario)
+
+    def world_of(self, scenario: str | None) -> World:
+        """The world of a scenario, or of the search for None; ValueError if there is no such scenario."""
+        if scenario is None:
+            return self.world
+        if scenario not in self._worlds:
+            known = ", ".join(repr(s) for s in self.scenarios) or "none"
+            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        return self._worlds[scenario]()
+
+    def sample(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Draw n drivable trajectories in feature units, shape (n, features), for a CVT of this descriptor."""
+        from tesselite.problems.maze_navigation.trajectories import sample_trajectories
+
+        height, width = self.world.walls.shape
+        x, y = self.world.start[:2]
+        return sample_trajectories(n, rng, self.times, (x, y), (width, height))
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
+        from tesselite.problems.maze_navigation.pictures import draw_run
+
+        return draw_run(self, archive, folder, kind)
+
+    def _driver(
+        self,
+        scenario: str | None,
+        rows: Rows,
+        fitness: npt.NDArray[np.float64],
+        features: npt.NDArray[np.float64],
+        record: npt.NDArray[np.float64],
+        extra_flags: int = 0,
+    ) -> Any:
+        """A function of (first, last) that rolls out these rows into the given arrays."""
+        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, drive
+
+        world = self.world_of(scenario)
+        flags = extra_flags
+        if self.robot.after_hit == "stick":
+            flags |= STICK
+        if self.robot.slices == "around_heading":
+            flags |= AROUND
+        leap, blocked, width = world.leap.ravel(), world.blocked.ravel(), world.walls.shape[1]
+        start, goal = np.array(world.start), np.array(world.goal)
+        robot = np.array([self.robot.axle, self.robot.laser_range])
+        room, steps, times = self.solutions.room, self.steps, self.times
+
+        def work(first: int, last: int) -> None:
+            drive(
+                rows,
+                first,
+                last,
+                room,
+                width,
+                leap,
+                blocked,
+                start,
+                goal,
+                robot,
+                flags,
+                steps,
+                times,
+                fitness,
+                features,
+                record,
+            )
+
+        return work
+
+
+def maze(
+    descriptor: str = "10d",
+    *,
+    world: World | None = None,
+    scenarios: Mapping[str, World] | None = None,
+    robot: Robot = Robot(),  # noqa: B008 - frozen
+    networks: Networks | None = None,
+    opening: float = layout.OPENING,
+    steps: int = STEPS,
+) -> Maze:
+    """The maze navigation task of the paper: illuminate it, then assess the archive in 16 environments.
+
+    `descriptor` is "2d", "10d", "20d", "50d", "250d" or "1000d": x and y at 1, 5, 10, 25, 125 or 500 evenly spaced
+    times. The scenarios "1" to "16" are the environments with one route each. `opening` is the width of the paper
+    maze's doors and gates. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it.
+    Raises ValueError for settings that make no sense.
+    """
+    n_points = DESCRIPTORS.get(descriptor)
+    if n_points is None:
+        raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
+    if steps < n_points:
+        raise ValueError(f"steps: expected at least {n_points}, one for each point of {descriptor}, got {steps}")
+    if world is None:
+        if scenarios is not None:
+            raise ValueError("scenarios: expected together with a world of your own")
+        world = paper_world(None, opening, robot.radius)
+        # Made when first used: a world takes a fifth of a second, and a search needs none of these.
+        worlds = {name: partial(paper_world, name, opening, robot.radius) for name in layout.ENVIRONMENTS}
+    else:
+        world = world.with_radius(robot.radius)
+        worlds = {}
+        for name, other in (scenarios or {}).items():
+            _check_like(name, other, world)
+            worlds[str(name)] = partial(_same, other.with_radius(robot.radius))
+    return Maze(f"maze:{descriptor}", n_points, world, worlds, robot, networks or Networks(), int(steps))
+
+
+def _same(world: World) -> World:
+    return world
+
+
+def _check_like(name: str, scenario: World, world: World) -> None:
+    """A scenario may differ in its walls, its start and its goal, but not in its size: the features' bounds."""
+    if scenario.walls.shape != world.walls.shape:
+        raise ValueError(
+            f"scenarios: expected worlds of the size of `world`, {world.walls.shape}, "
+            f"got {scenario.walls.shape} for {name!r}"
+        )

@@ -1,0 +1,285 @@
+"""The compiled rollout: a network drives the robot through a world, step by step, in float64.
+
+What a network is lives in `networks`, what a world is in `world`. The rules are those of the paper's section IV-A and
+of the simulator its authors used (two wheels, pixel collisions, no sliding); `docs/maze.md` lists them. Everything
+that is skipped here is exact: the result has the same bits as without the skip, and tests compare them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled import kernel
+from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
+from tesselite.problems.maze_navigation.network_code import wire
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+# Flags of a rollout.
+STICK = 1  # restore the heading, too, after a hit
+AROUND = 2  # centre the slices on the heading
+NO_SKIPS = 4  # compute everything at every step; for tests
+
+_FIXED = 2.0**32
+_FIXED_HALF = 2.0**31
+_HALF_ROOT = 0.70710678118654752440  # cos 45 = sin 45 degrees
+_HAIR = 1e-12  # radians
+_SINC = (-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800.0)
+
+
+@kernel()
+def finish_ray(
+    leap: Bytes, width: int, x: float, y: float, dx: float, dy: float, t: float, longest: float, walk: bool
+) -> float:
+    """Distance from (x, y) along (dx, dy) to the first wall pixel, at most `longest`; all below t is known to be free.
+
+    Leaps where there is room (unless told to walk), and otherwise goes from pixel edge to pixel edge. The distance of
+    an edge is computed from the ray's origin, so the answer's bits do not depend on where the walk began.
+    """
+    if t >= longest:
+        return longest
+    step_x = 1.0 if dx >= 0.0 else -1.0
+    step_y = 1.0 if dy >= 0.0 else -1.0
+    next_x = 1 if dx >= 0.0 else -1
+    next_y = width if dy >= 0.0 else -width
+    per_x = 1.0 / dx if dx != 0.0 else np.inf
+    per_y = 1.0 / dy if dy != 0.0 else np.inf
+    enough = np.uint8(255) if walk else np.uint8(4)
+    while t < longest:
+        i = int(x + t * dx)
+        j = int(y + t * dy)
+        at = j * width + i
+        room = leap[np.uint64(at)]
+        edge_x = i + 1.0 if dx >= 0.0 else float(i)
+        edge_y = j + 1.0 if dy >= 0.0 else float(j)
+        while room != 0 and room < enough:
+            t_x = (edge_x - x) * per_x
+            t_y = (edge_y - y) * per_y
+            across = t_x < t_y  # no branch: which edge comes next is a coin flip, and a wrong guess is dear
+            t = t_x if across else t_y
+            at += next_x if across else next_y
+            edge_x += step_x if across else 0.0
+            edge_y += 0.0 if across else step_y
+            room = leap[np.uint64(at)]
+        if room == 0:
+            return min(t, longest)
+        # Room again: leap from here at once, because on a pixel's edge the loop's head may round to the pixel before.
+        t += 0.5 * (float(room) - 1.0)
+    return longest
+
+
+@kernel()
+def _half_units(leap: Bytes, width: int, x: int, y: int) -> int:
+    """How far a ray may leap from a place with 32 binary places, in half units."""
+    return np.int64(leap[np.uint64((y >> 32) * width + (x >> 32))]) - 1  # type: ignore[return-value]
+
+
+@kernel()
+def lasers(
+    leap: Bytes,
+    width: int,
+    x: float,
+    y: float,
+    cosine: float,
+    sine: float,
+    longest: float,
+    walk: bool,
+    used: Bytes,
+    out: Floats,
+) -> None:
+    """Distances at -45, 0 and +45 degrees from the heading, into out[:3]; those not used are left alone.
+
+    `walk` goes from pixel to pixel without any leap, for tests.
+    """
+    left_x, left_y = (cosine + sine) * _HALF_ROOT, (sine - cosine) * _HALF_ROOT
+    right_x, right_y = (cosine - sine) * _HALF_ROOT, (sine + cosine) * _HALF_ROOT
+    t_left = t_ahead = t_right = 0
+    if not walk:
+        # Leaps for all rays, side by side so that their latencies overlap. Distances are whole half units and positions
+        # have 32 binary places: integers need half the time of floats here, and a leap's margin is far above their
+        # rounding. Where a ray stops does not matter for the result.
+        far = int(2.0 * longest) + 1
+        at_x, at_y = int(x * _FIXED), int(y * _FIXED)
+        left_i, left_j = int(left_x * _FIXED_HALF), int(left_y * _FIXED_HALF)
+        ahead_i, ahead_j = int(cosine * _FIXED_HALF), int(sine * _FIXED_HALF)
+        right_i, right_j = int(right_x * _FIXED_HALF), int(right_y * _FIXED_HALF)
+        t_left = t_ahead = t_right = _half_units(leap, width, at_x, at_y)
+        more = t_left < far
+        while more:
+            i, j = at_x + t_left * left_i, at_y + t_left * left_j
+            room_left = _half_units(leap, width, i, j)
+            i, j = at_x + t_ahead * ahead_i, at_y + t_ahead * ahead_j
+            room_ahead = _half_units(leap, width, i, j)
+            i, j = at_x + t_right * right_i, at_y + t_right * right_j
+            room_right = _half_units(leap, width, i, j)
+            room_left = room_left if (room_left >= 3) & (t_left < far) else 0
+            room_ahead = room_ahead if (room_ahead >= 3) & (t_ahead < far) else 0
+            room_right = room_right if (room_right >= 3) & (t_right < far) else 0
+            t_left += room_left
+            t_ahead += room_ahead
+            t_right += room_right
+            more = room_left + room_ahead + room_right > 0
+    if used[0]:
+        out[0] = finish_ray(leap, width, x, y, left_x, left_y, 0.5 * t_left, longest, walk)
+    if used[1]:
+        out[1] = finish_ray(leap, width, x, y, cosine, sine, 0.5 * t_ahead, longest, walk)
+    if used[2]:
+        out[2] = finish_ray(leap, width, x, y, right_x, right_y, 0.5 * t_right, longest, walk)
+
+
+@kernel()
+def slice_of(to_x: float, to_y: float, cosine: float, sine: float, around: bool) -> int:
+    """Which of the four slices sees the goal: floor(its angle clockwise of the heading / 90 degrees)."""
+    ahead = cosine * to_x + sine * to_y
+    aside = cosine * to_y - sine * to_x
+    # Slices begin a hair before their angle. The robot starts with the goal dead ahead, and a straight drive keeps it
+    # there: rounding must not choose the slice.
+    ahead, aside = ahead - _HAIR * aside, aside + _HAIR * ahead
+    if around:  # turn the goal's direction by 45 degrees; its length does not matter
+        ahead, aside = ahead - aside, ahead + aside
+    if aside >= 0.0 and ahead > 0.0:
+        return 0
+    if aside > 0.0:
+        return 1
+    if ahead < 0.0:
+        return 2
+    if aside < 0.0:
+        return 3
+    return 0  # the robot stands on the goal
+
+
+@kernel()
+def drive(
+    rows: npt.NDArray[np.int16],
+    first: int,
+    last: int,
+    room: Integers,
+    width: int,
+    leap: Bytes,
+    blocked: Bytes,
+    start: Floats,
+    goal: Floats,
+    robot: Floats,
+    flags: int,
+    n_steps: int,
+    times: Integers,
+    fitness: Floats,
+    features: Floats,
+    record: Floats,
+) -> None:
+    """Roll out the networks rows[first:last]; writes fitness[i] and features[i] = x, y at each of `times`.
+
+    `room` is (most hidden neurons, most connections) of the rows' encoding; `robot` is (axle, laser range).
+    `leap` and `blocked` are the world's maps, flat, with rows of `width` pixels.
+    `record` (n, n_steps + 1, 3 + 2 + hidden) receives x, y, heading, the wheels and the hidden neurons after each step,
+    if it has rows.
+    """
+    max_hidden, max_connections = room[0], room[1]
+    axle, longest = robot[0], robot[1]
+    skip = flags & NO_SKIPS == 0
+    recorded = record.shape[0] > 0
+    # Neurons: hidden 0 .. n_hidden - 1, then the two outputs. Values: 7 inputs, then hidden.
+    target = np.empty(max_connections, np.int64)
+    source = np.empty(max_connections, np.int64)
+    weight = np.empty(max_connections)
+    bias = np.empty(max_hidden + 2)
+    name = np.empty(max_hidden + 2, np.int64)
+    used = np.empty(7, np.uint8)
+    value = np.empty(7 + max_hidden)
+    fresh = np.empty(max_hidden + 2)
+    distance = np.empty(3)
+    for row in range(first, last):
+        n_hidden, n_connections = wire(rows[row], max_hidden, max_connections, source, target, weight, bias, name, used)
+        if not skip:
+            used[:] = 1
+        n_neurons = n_hidden + 2
+        any_laser = used[0] + used[1] + used[2] > 0
+        any_slice = used[3] + used[4] + used[5] + used[6] > 0
+        value[:] = 0.0
+        x, y, heading = start[0], start[1], start[2]
+        to_x, to_y = goal[0] - x, goal[1] - y
+        nearest = to_x * to_x + to_y * to_y
+        if recorded:
+            record[row, 0, :] = 0.0
+            record[row, 0, 0], record[row, 0, 1], record[row, 0, 2] = x, y, heading
+        turn = travel = left = right = 0.0
+        slice_now = -1
+        settled = False  # the last network step changed no hidden neuron
+        moved = True  # the pose is another than when the sensors were read last
+        sample = 0
+        step = 0
+        while step < n_steps:
+            step += 1
+            news = False  # an input is another than at the step before
+            if (moved or not skip) and (any_laser or any_slice):
+                sine, cosine = sine_cosine(heading)
+                if any_laser:
+                    lasers(leap, width, x, y, cosine, sine, longest, not skip, used, distance)
+                    for i in range(3):
+                        if used[i]:
+                            reading = distance[i] / longest
+                            news |= reading != value[i]
+                            value[i] = reading
+                if any_slice:
+                    now = slice_of(to_x, to_y, cosine, sine, flags & AROUND != 0)
+                    if now != slice_now:
+                        if slice_now >= 0:
+                            value[3 + slice_now] = 0.0
+                        value[3 + now] = 1.0
+                        slice_now = now
+                        news = True
+            if news or not settled or not skip:
+                for neuron in range(n_neurons):
+                    fresh[neuron] = 0.0
+                for c in range(n_connections):
+                    fresh[target[c]] += weight[c] * value[source[c]]
+                for neuron in range(n_neurons):
+                    fresh[neuron] = tanh(5.0 * fresh[neuron] + bias[neuron])
+                settled = True
+                for neuron in range(n_hidden):
+                    settled &= fresh[neuron] == value[7 + neuron]
+                    value[7 + neuron] = fresh[neuron]
+                left, right = 2.0 * fresh[n_hidden], 2.0 * fresh[n_hidden + 1]
+                turn = (right - left) / axle
+                a = 0.5 * turn
+                aa = a * a  # sin(a) / a by its series: |a| is at most 0.2
+                sinc = 1.0 + aa * (_SINC[0] + aa * (_SINC[1] + aa * (_SINC[2] + aa * (_SINC[3] + aa * _SINC[4]))))
+                travel = 0.5 * (left + right) * sinc
+            sine, cosine = sine_cosine(heading + 0.5 * turn)
+            new_x = x + travel * cosine
+            new_y = y + travel * sine
+            new_heading = heading + turn
+            if new_heading >= np.pi:
+                new_heading -= 2.0 * np.pi
+            elif new_heading < -np.pi:
+                new_heading += 2.0 * np.pi
+            if blocked[np.uint64(int(new_y) * width + int(new_x))]:
+                new_x, new_y = x, y
+                if flags & STICK:
+                    new_heading = heading
+            if recorded:
+                record[row, step, :] = 0.0
+                record[row, step, 0], record[row, step, 1] = new_x, new_y
+                record[row, step, 2], record[row, step, 3], record[row, step, 4] = new_heading, left, right
+                for neuron in range(n_hidden):
+                    record[row, step, 5 + name[neuron]] = value[7 + neuron]
+            moved = new_x != x or new_y != y or new_heading != heading
+            if moved:
+                x, y, heading = new_x, new_y, new_heading
+                to_x, to_y = goal[0] - x, goal[1] - y
+                nearest = min(nearest, to_x * to_x + to_y * to_y)
+            elif settled and skip:
+                break  # pose and network are as they were: so will be every step from here on
+            if step == times[sample]:
+                features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
+                sample += 1
+        while sample < times.shape[0]:
+            features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
+            sample += 1
+        if recorded:
+            for later in range(step + 1, n_steps + 1):
+                record[row, later, :] = record[row, step, :]
+        fitness[row] = np.sqrt(nearest)

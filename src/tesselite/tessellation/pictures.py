@@ -1,0 +1,154 @@
+"""Pictures of tessellations: the cells of two features, or pairs of features and the convergence of the construction.
+
+Pictures of archives live in `tesselite.report`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.tessellation.voronoi import VoronoiTessellation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+_INK = "#22577a"
+_DOT = "#d1495b"
+_MOST_PAIRED = 5  # features in a pair plot
+_MOST_DOTS = 20_000
+
+
+def cell_polygons(tessellation: VoronoiTessellation) -> list[Floats]:
+    """The corners (m, 2), in feature units, of each niche of two linear or scaled features; p = 2."""
+    from tesselite.tessellation.cells import cut_cell
+    from tesselite.tessellation.nearest.table import bucket_sort
+
+    space, sites = tessellation.space, tessellation.unit_centroids
+    if space.n != 2 or tessellation.p != 2.0:
+        raise ValueError(f"cells: expected two features and p = 2, got {space.n} and p = {tessellation.p:g}")
+    side = max(1, int((len(sites) / 2) ** 0.5))
+    starts, ids = np.empty(side * side + 1, np.int64), np.empty(len(sites), np.int64)
+    bucket_sort(sites, side, starts, ids)
+    px, py, qx, qy = (np.empty(256) for _ in range(4))
+    polygons = []
+    for s in range(len(sites)):
+        n = cut_cell(sites, s, side, starts, ids, px, py, qx, qy)
+        corners = np.column_stack([px[:n], py[:n]]) + sites[s]
+        polygons.append(space.from_unit(corners.clip(0.0, 1.0)))
+    return polygons
+
+
+def plot_tessellation(tessellation: VoronoiTessellation, path: str | Path | None = None) -> Figure:
+    """A figure of the niches, written to `path` if given: cells of two features, otherwise pairs of the first five.
+
+    The construction's error by iteration is drawn as well where there is a record and more than two features.
+    """
+    figure = _cells(tessellation) if tessellation.space.n == 2 else _pairs(tessellation)
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def _cells(tessellation: VoronoiTessellation) -> Figure:
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+
+    space, k = tessellation.space, tessellation.n_niches
+    figure = Figure(figsize=(7, 7), layout="constrained")
+    axes = figure.add_subplot()
+    if tessellation.p == 2.0:
+        width = float(np.clip(12.0 / k**0.5, 0.15, 1.2))
+        axes.add_collection(
+            PolyCollection(cell_polygons(tessellation), facecolors="none", edgecolors=_INK, linewidths=width)
+        )
+    else:
+        _draw_borders(axes, tessellation)
+    if k <= _MOST_DOTS:
+        size = float(np.clip(4000.0 / k, 0.1, 12.0))
+        axes.scatter(
+            tessellation.centroids[:, 0], tessellation.centroids[:, 1], s=size, color=_DOT, linewidths=0, zorder=2
+        )
+    for axis, name in ((axes.set_xscale, space.names[0]), (axes.set_yscale, space.names[1])):
+        if name in space.scales and space.scales[name].name == "log":
+            axis("log")
+    axes.set_xlim(space.low[0], space.high[0])
+    axes.set_ylim(space.low[1], space.high[1])
+    axes.set_xlabel(space.names[0])
+    axes.set_ylabel(space.names[1])
+    axes.set_title(_title(tessellation))
+    return figure
+
+
+def _draw_borders(axes: Any, tessellation: VoronoiTessellation) -> None:
+    """Borders between niches of any p, from a raster."""
+    pixels = 900
+    ticks = (np.arange(pixels) + 0.5) / pixels
+    unit = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
+    niches = tessellation.niches_of_unit(np.ascontiguousarray(unit)).reshape(pixels, pixels)
+    border = np.zeros((pixels, pixels), bool)
+    border[:, 1:] |= niches[:, 1:] != niches[:, :-1]
+    border[1:] |= niches[1:] != niches[:-1]
+    edges = [
+        tessellation.space.from_unit(np.column_stack([np.linspace(0, 1, pixels + 1)] * 2))[:, axis] for axis in (0, 1)
+    ]
+    shown = np.ma.masked_equal(border.astype(float), 0.0)
+    axes.pcolormesh(*edges, shown, cmap="Blues", vmin=0.0, vmax=1.2, rasterized=True)
+
+
+def _pairs(tessellation: VoronoiTessellation) -> Figure:
+    from matplotlib.figure import Figure
+
+    space, record = tessellation.space, tessellation.record
+    shown = min(space.n, _MOST_PAIRED)
+    centroids = tessellation.centroids[:: -(-tessellation.n_niches // _MOST_DOTS)]
+    curve = record is not None and len(record.errors) > 1
+    if space.n == 1:
+        figure = Figure(figsize=(7, 5), layout="constrained")
+        grid = figure.add_gridspec(2 if curve else 1, 1)
+        axes = figure.add_subplot(grid[0, 0])
+        axes.vlines(centroids[:, 0], 0.0, 1.0, color=_INK, linewidth=0.6)
+        axes.set_xlim(space.low[0], space.high[0])
+        axes.set_yticks([])
+        axes.set_xlabel(space.names[0])
+    else:
+        figure = Figure(figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained")
+        ratios = [1.0] * shown + ([1.1] if curve else [])
+        grid = figure.add_gridspec(len(ratios), shown, height_ratios=ratios)
+        size = float(np.clip(3000.0 / len(centroids), 0.2, 10.0))
+        for row in range(shown):
+            for column in range(row + 1):
+                axes = figure.add_subplot(grid[row, column])
+                if row == column:
+                    axes.hist(centroids[:, row], bins=40, color=_INK)
+                    axes.set_yticks([])
+                else:
+                    axes.scatter(centroids[:, column], centroids[:, row], s=size, color=_INK, linewidths=0)
+                    axes.set_ylim(space.low[row], space.high[row])
+                    if column > 0:
+                        axes.set_yticklabels([])
+                axes.set_xlim(space.low[column], space.high[column])
+                if row == shown - 1:
+                    axes.set_xlabel(space.names[column])
+                else:
+                    axes.set_xticklabels([])
+                if column == 0 and row > 0:
+                    axes.set_ylabel(space.names[row])
+    if curve and record is not None:
+        axes = figure.add_subplot(grid[-1, :])
+        axes.plot(np.arange(1, len(record.errors) + 1), record.errors, color=_INK)
+        axes.set_xlabel("iteration")
+        axes.set_ylabel("mean squared distance")
+    figure.suptitle(_title(tessellation))
+    return figure
+
+
+def _title(tessellation: VoronoiTessellation) -> str:
+    norm = "" if tessellation.p == 2.0 else f", p = {tessellation.p:g}"
+    several = "s" if tessellation.space.n > 1 else ""
+    return f"{tessellation.n_niches:,} niches of {tessellation.space.n} feature{several}{norm}"

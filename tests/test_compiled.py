@@ -1,0 +1,91 @@
+"""The disk cache of machine code: where it is, what it is keyed by, and that it is not needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import tesselite
+from tesselite import compiled
+
+PACKAGE = Path(tesselite.__file__).parent
+
+CALL = """
+import numpy as np
+from tesselite import elitism
+elitism.find_rows(np.empty(0, np.int64), np.arange(3), np.array([2, 0]), out := np.zeros(2, np.int64))
+assert out.tolist() == [2, 0]
+"""
+
+
+PROGRAM = """
+from tesselite import compiled
+from tesselite.breeding import words_per_offspring
+print(compiled._kernel_cache("tesselite.breeding"), words_per_offspring(4, 7))
+"""
+
+
+def run(cache: Path) -> None:
+    environment = {"TESSELITE_CACHE_DIR": str(cache), "PYTHONPATH": str(PACKAGE.parent), "PATH": ""}
+    command = [sys.executable, "-B", "-c", CALL]
+    subprocess.run(command, capture_output=True, check=True, env=environment)
+
+
+def test_the_second_process_finds_the_machine_code(tmp_path):
+    run(tmp_path)
+    files = sorted((tmp_path / "kernels").rglob("*.nbc"))
+    times = [file.stat().st_mtime_ns for file in files]
+    assert files
+    run(tmp_path)
+    assert [file.stat().st_mtime_ns for file in files] == times
+    assert sorted((tmp_path / "kernels").rglob("*.nbc")) == files
+
+
+def test_without_a_place_for_it_everything_works_and_nothing_is_left_beside_the_source(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    before = set(PACKAGE.rglob("*.nb?"))
+    run(tmp_path / "file" / "cache")
+    assert set(PACKAGE.rglob("*.nb?")) == before
+
+
+def test_modules_behind_a_module_are_those_it_imports_directly_and_through_others():
+    behind = compiled._modules_behind("tesselite.loop")
+    assert {"tesselite.loop", "tesselite.breeding", "tesselite.fast_math", "tesselite.crew"} <= set(behind)
+    assert "tesselite.tessellation.nearest.tree" in behind
+    assert "tesselite.cli.app" not in behind
+
+
+def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
+    copy = tmp_path / "source" / "tesselite"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(copy.parent), "TESSELITE_CACHE_DIR": str(tmp_path / "cache"), "PATH": ""}
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.split()
+
+    folder, words = run()
+    assert run() == [folder, words]
+    other = copy / "fast_math.py"  # breeding's kernels call into it
+    other.write_text(other.read_text() + "\n# changed\n")
+    assert run()[0] != folder
+    unrelated = copy / "run.py"
+    changed = run()
+    unrelated.write_text(unrelated.read_text() + "\n# changed\n")
+    assert run() == changed
+
+
+def test_unused_folders_are_removed_after_a_month(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    os.utime(old, (time.time() - 40 * 24 * 3600,) * 2)
+    compiled._remove_unused.__wrapped__(tmp_path)
+    assert not old.exists()
+    assert new.exists()

@@ -1,0 +1,321 @@
+"""The compiled maze against its slow twin, hand-solved cases, and every exact skip against the run without it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from maze_oracle import OracleNetwork, OracleRobot, laser
+from tesselite.problems.maze_navigation import Networks, Robot, World, maze, paper_world
+from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
+from tesselite.problems.maze_navigation.simulation import NO_SKIPS, lasers, slice_of
+
+FORWARD = {7: 2.0, 8: 2.0}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return maze("10d")
+
+
+def mutated(problem, n, seed, rounds=6):
+    """Networks after some rounds of mutation, as evolution has them."""
+    rng = np.random.default_rng(seed)
+    rows = problem.solutions.random(n, rng)
+    for _ in range(rounds):
+        rows = problem.solutions.vary(rows, rng)
+    return rows
+
+
+# --- arithmetic ---
+
+
+def test_tanh_is_exact_to_a_unit_in_the_last_place():
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.uniform(-25, 25, 20_000), rng.uniform(-0.1, 0.1, 20_000), [0.0, 1e-300, 1e3, -1e3]])
+    true = np.tanh(x.astype(np.longdouble))
+    mine = np.array([tanh(v) for v in x])
+    assert np.abs(mine - true).max() < 1.2e-16
+    assert (np.abs(mine - true) <= 4.5e-16 * np.abs(true) + 1e-300).all()
+    assert np.array_equal(mine, -np.array([tanh(-v) for v in x]))
+    assert tanh(0.0) == 0.0
+    assert tanh(30.0) == 1.0
+
+
+def test_sine_and_cosine_are_exact_to_a_unit_in_the_last_place():
+    angle = np.concatenate([np.random.default_rng(1).uniform(-5, 5, 40_000), [0.0, np.pi, -np.pi, np.pi / 2]])
+    mine = np.array([sine_cosine(v) for v in angle])
+    wide = angle.astype(np.longdouble)
+    assert np.abs(mine[:, 0] - np.sin(wide)).max() < 1.2e-16
+    assert np.abs(mine[:, 1] - np.cos(wide)).max() < 1.2e-16
+
+
+# --- sensors ---
+
+
+def test_lasers_agree_with_the_twin_and_with_the_plain_walk():
+    world = paper_world("6")
+    rng = np.random.default_rng(3)
+    free = np.argwhere(world.blocked == 0)
+    everything = np.ones(7, dtype=np.uint8)
+    out, walked = np.empty(3), np.empty(3)
+    headings = np.concatenate([rng.uniform(-np.pi, np.pi, 280), np.arange(-8, 8) * np.pi / 8, np.zeros(4)])
+    seen = 0
+    for heading in headings:
+        y, x = free[rng.integers(len(free))] + rng.random(2)
+        if rng.random() < 0.1:
+            x, y = float(int(x)), float(int(y))  # on a pixel's corner
+        sine, cosine = sine_cosine(float(heading))
+        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, False, everything, out)
+        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, True, everything, walked)
+        for turn, found in zip((-math.pi / 4, 0.0, math.pi / 4), out, strict=True):
+            assert found == pytest.approx(laser(world.walls, x, y, heading + turn, 100.0), abs=1e-9)
+        assert np.array_equal(out, walked)  # bit for bit
+        seen += (out < 100).sum()
+    assert seen > 200
+
+
+def test_lasers_by_hand():
+    walls = np.ones((200, 300), dtype=bool)
+    walls[50:150, 50:250] = False
+    world = World(walls, (150, 100), (180, 100))
+    out = np.empty(3)
+    lasers(world.leap.ravel(), 300, 150.0, 100.0, 0.0, -1.0, 100.0, False, np.ones(7, dtype=np.uint8), out)  # facing up
+    assert out == pytest.approx([50 * math.sqrt(2), 50, 50 * math.sqrt(2)])
+    lasers(
+        world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out
+    )  # to the right
+    assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
+
+
+@pytest.mark.parametrize(("around", "turned"), [(False, 0.0), (True, 45.0)])
+def test_slices_by_hand(around, turned):
+    for degrees in np.arange(0.5, 360):
+        goal = math.radians(degrees)
+        expected = int(((degrees + turned) % 360) // 90)
+        for heading in (0.0, 1.0, -2.5):
+            sine, cosine = sine_cosine(heading)
+            to = (7 * math.cos(heading + goal), 7 * math.sin(heading + goal))
+            assert slice_of(*to, cosine, sine, around) == expected
+
+
+def test_exactly_one_slice_sees_the_goal_on_the_slices_edges():
+    assert [slice_of(*map(float, to), 1.0, 0.0, False) for to in ((1, 0), (0, 1), (-1, 0), (0, -1), (0, 0))] == [
+        0,
+        1,
+        2,
+        3,
+        0,
+    ]
+
+
+# --- steps ---
+
+
+@pytest.mark.parametrize(
+    "robot",
+    [
+        Robot(),
+        Robot(after_hit="stick", slices="around_heading"),
+        Robot(laser_range=57.0, axle=11.0, radius=7.0),
+    ],
+    ids=["default", "sticky", "other sizes"],
+)
+def test_every_step_agrees_with_the_twin(robot):
+    problem = maze("2d", robot=robot, steps=100)
+    rows = mutated(problem, 24, seed=5)
+    live_hidden = steps = hits = 0
+    for row in rows:
+        record = problem.record(row)
+        network = OracleNetwork.from_row(row, problem.solutions.max_hidden, problem.solutions.max_connections)
+        live = network.live()
+        twin = OracleRobot(
+            problem.world.walls,
+            problem.world.goal,
+            problem.world.start,
+            robot.radius,
+            robot.axle,
+            robot.laser_range,
+            robot.after_hit == "stick",
+            robot.slices == "around_heading",
+        )
+        # One step at a time from the compiled state: over many steps, rounding alone parts two recurrent networks.
+        for before, after in itertools.pairwise(record):
+            twin.pose = tuple(before[:3])
+            network.output = {n: before[5 + int(n[1:])] if n[0] == "h" else 0.0 for n in network.bias}
+            wheels = network.step(twin.sense())
+            twin.move(2 * wheels[0], 2 * wheels[1])
+            assert after[3:5] == pytest.approx(np.multiply(2, wheels), abs=1e-12)
+            assert after[:2] == pytest.approx(twin.pose[:2], abs=1e-11)
+            assert math.remainder(after[2] - twin.pose[2], 2 * math.pi) == pytest.approx(0, abs=1e-12)
+            for neuron in live:
+                if neuron[0] == "h":
+                    assert after[5 + int(neuron[1:])] == pytest.approx(network.output[neuron], abs=1e-12)
+                    live_hidden += 1
+            steps += 1
+            hits += tuple(after[:2]) == tuple(before[:2])
+    assert live_hidden > 500
+    assert steps == 24 * 100
+    assert hits > 20
+
+
+def test_whole_rollouts_agree_with_the_twin_where_rounding_stays_small():
+    """Free-running: 60 steps are too few for rounding to grow in all but a few chaotic networks."""
+    problem = maze("2d", steps=60)
+    agree = 0
+    for row in mutated(problem, 40, seed=6):
+        network = OracleNetwork.from_row(row, problem.solutions.max_hidden, problem.solutions.max_connections)
+        twin = OracleRobot(problem.world.walls, problem.world.goal, problem.world.start)
+        nearest = math.dist(twin.pose[:2], twin.goal)
+        for _ in range(60):
+            wheels = network.step(twin.sense())
+            twin.move(2 * wheels[0], 2 * wheels[1])
+            nearest = min(nearest, math.dist(twin.pose[:2], twin.goal))
+        result = problem.evaluate(row)
+        agree += result.features[0] == pytest.approx(twin.pose[:2], abs=1e-6) and result.fitness[0] == pytest.approx(
+            nearest, abs=1e-6
+        )
+    assert agree >= 38
+
+
+# --- cases solved by hand ---
+
+
+def test_straight_on_stops_at_the_outer_ring():
+    """Full speed up from (500, 940): the ring's wall ends at y = 855, and no pixel may be within 10."""
+    problem = maze("2d")
+    path = problem.trajectory(problem.solutions.encode(FORWARD))
+    speed = 2 * math.tanh(2.0)
+    assert path.shape == (3001, 3)
+    assert path[0] == pytest.approx([500, 940, -math.pi / 2])
+    assert path[1] == pytest.approx([500, 940 - speed, -math.pi / 2])
+    assert path[20] == pytest.approx([500, 940 - 20 * speed, -math.pi / 2])
+    # Wall pixels up to row 854 (centre 854.5): the robot's pixel row must be above 864.
+    last = 940 - speed * math.floor((940 - 865) / speed)
+    assert path[-1] == pytest.approx([500, last, -math.pi / 2])
+    result = problem.evaluate(problem.solutions.encode(FORWARD))
+    assert result.fitness[0] == pytest.approx(last - 500)
+    assert result.features[0] == pytest.approx([500, last])
+
+
+def test_turning_on_the_spot_is_clockwise_when_the_second_wheel_is_faster():
+    problem = maze("2d", steps=10)
+    path = problem.trajectory(problem.solutions.encode({7: -2.0, 8: 2.0}))
+    alpha = 4 * math.tanh(2.0) / 20
+    assert path[:, :2] == pytest.approx(np.tile([500.0, 940.0], (11, 1)), abs=1e-9)
+    assert path[3, 2] == pytest.approx(-math.pi / 2 + 3 * alpha)  # towards the right of the screen
+
+
+def test_a_constant_turn_drives_a_circle():
+    problem = maze("2d", steps=40)
+    path = problem.trajectory(problem.solutions.encode({7: 0.0, 8: 0.5}))
+    right = 2 * math.tanh(0.5)
+    # The left wheel stands still: the centre is half an axle to the left of the start, which is at (490, 940).
+    assert np.hypot(path[:, 0] - 490, path[:, 1] - 940) == pytest.approx(10 * np.ones(41)) or np.hypot(
+        path[:, 0] - 510, path[:, 1] - 940
+    ) == pytest.approx(10 * np.ones(41))
+    assert path[1, 2] == pytest.approx(-math.pi / 2 + right / 20)
+
+
+def test_each_hidden_hop_delays_by_one_step():
+    """The slice of the goal (straight ahead: 0) drives a wheel directly, over one and over two hidden neurons."""
+    problem = maze("2d", steps=4)
+    space = problem.solutions
+    for hops, row in enumerate(
+        (
+            space.encode({}, [(3, 7, 1.0), (3, 8, 1.0)]),
+            space.encode({}, [(3, 9, 1.0), (9, 7, 1.0), (9, 8, 1.0)], 1),
+            space.encode({}, [(3, 9, 1.0), (9, 10, 1.0), (10, 7, 1.0), (10, 8, 1.0)], 2),
+        )
+    ):
+        wheels = problem.record(row)[1:, 3:5]
+        assert (wheels[:hops] == 0).all()
+        assert (wheels[hops] > 1.9).all()
+
+
+def test_a_self_loop_remembers():
+    problem = maze("2d", steps=3)
+    row = problem.solutions.encode({9: 0.5}, [(9, 9, 1.0), (9, 7, 0.5)], 1)
+    hidden = problem.record(row)[:, 5]
+    expected = [0.0]
+    for _ in range(3):
+        expected.append(math.tanh(5 * expected[-1] + 0.5))
+    assert hidden == pytest.approx(expected)
+
+
+def test_heading_after_a_hit():
+    turning = {7: 1.5, 8: 2.0}
+    for after_hit, moves in (("turn", True), ("stick", False)):
+        problem = maze("2d", robot=Robot(after_hit=after_hit), steps=3000)
+        path = problem.trajectory(problem.solutions.encode(turning))
+        hit = np.flatnonzero((np.diff(path[:, :2], axis=0) == 0).all(axis=1))[0]
+        assert (path[hit + 1, 2] != path[hit, 2]) == moves
+
+
+# --- skips, threads, batches ---
+
+
+@pytest.mark.parametrize("robot", [Robot(), Robot(after_hit="stick"), Robot(laser_range=300.0)], ids=repr)
+def test_skips_change_no_bit(robot):
+    """A thousand random and a thousand mutated networks (more in the slow test), with and without every skip."""
+    _compare_skips(robot, n=500, steps=1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", [None, "8", "14"])
+def test_skips_change_no_bit_over_full_lifetimes(scenario):
+    _compare_skips(Robot(), n=3000, steps=3000, scenario=scenario)
+
+
+def _compare_skips(robot, n, steps, scenario=None):
+    problem = maze("50d", robot=robot, steps=steps)
+    rows = np.concatenate([problem.solutions.random(n, np.random.default_rng(7)), mutated(problem, n, seed=8)])
+    quick = problem.evaluate(rows, scenario)
+    fitness, features = np.empty(len(rows)), np.empty_like(quick.features)
+    problem._driver(scenario, rows, fitness, features, np.empty((0, 0, 0)), NO_SKIPS)(0, len(rows))
+    assert np.array_equal(quick.fitness, fitness)
+    assert np.array_equal(quick.features, features)
+
+
+def test_results_do_not_depend_on_threads_batches_or_order(problem):
+    rows = mutated(problem, 60, seed=9)
+    one = problem.evaluate(rows, threads=1)
+    two = problem.evaluate(rows, threads=2)
+    backwards = problem.evaluate(rows[::-1], threads=2)
+    single = np.concatenate([problem.evaluate(row).features for row in rows[:10]])
+    assert np.array_equal(one.features, two.features)
+    assert np.array_equal(one.fitness, two.fitness)
+    assert np.array_equal(one.features, backwards.features[::-1])
+    assert np.array_equal(one.features[:10], single)
+
+
+def test_trajectory_and_evaluation_tell_the_same(problem):
+    rows = mutated(problem, 20, seed=10)
+    for scenario in (None, "3"):
+        result = problem.evaluate(rows, scenario)
+        for row, fitness, features in zip(rows, result.fitness, result.features, strict=True):
+            path = problem.trajectory(row, scenario)
+            assert path[problem.times, :2].ravel() == pytest.approx(features, abs=0)
+            assert np.hypot(path[:, 0] - 500, path[:, 1] - 500).min() == pytest.approx(fitness, abs=1e-12)
+
+
+def test_the_robot_never_touches_a_wall(problem):
+    for scenario in (None, "8", "13"):
+        blocked = problem.world_of(scenario).blocked
+        for row in mutated(problem, 15, seed=11):
+            path = problem.trajectory(row, scenario)
+            assert not blocked[path[:, 1].astype(int), path[:, 0].astype(int)].any()
+            assert np.hypot(*np.diff(path[:, :2], axis=0).T).max() <= 2 + 1e-12
+
+
+def test_rows_of_another_size_drive_the_same(problem):
+    rows = mutated(problem, 20, seed=12)
+    wide = maze("10d", networks=Networks(max_hidden=60, max_connections=200))
+    for row in rows:
+        description = problem.solutions.describe(row)
+        connections = [(c.source, c.target, c.weight) for c in description.connections]
+        other = wide.solutions.encode(description.biases, connections, description.n_hidden)
+        assert np.array_equal(problem.evaluate(row).features, wide.evaluate(other).features)
