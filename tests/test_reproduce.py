@@ -240,8 +240,9 @@ def test_studies_are_the_papers(name):
 
 def test_claims_are_decided_by_the_numbers():
     """Trials made up so that the paper's maze claims hold, then one spoilt."""
-    from tesselite.assessment.comparison import Comparison, Group
     from test_compare import trial
+
+    from tesselite.assessment.comparison import Comparison, Group
 
     study = STUDIES["maze"]()
     paper = {(n.pair, n.label): float(n.paper) for n in NUMBERS["maze"]}
