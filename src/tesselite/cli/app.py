@@ -10,9 +10,10 @@ import os
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 app = typer.Typer(
     name="tesselite",
@@ -233,6 +234,22 @@ def plot(
     draw(folder, out, kind.value, json_)
 
 
+@app.command("film")
+def film(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod.")],
+    elite: Annotated[str, typer.Option(help="best, or the number of a niche.")] = "best",
+    scenario: Annotated[str | None, typer.Option(help="A damage, as 'leg 2'; none by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
+        "gait.gif"
+    ),
+    json_: JsonOption = False,
+) -> None:
+    """Film an elite of the hexapod walking."""
+    from tesselite.cli.picturing import make_film
+
+    make_film(folder, elite, scenario, out, json_)
+
+
 @app.command("cvt")
 def cvt(
     dims: Annotated[
@@ -295,6 +312,158 @@ def cvt(
         dry_run=dry_run,
         cache=not no_cache,
         threads=threads,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
+@app.command("report")
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs; several are compared.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The HTML file; DIR/report.html for one run, report.html for several."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Write an interactive page of runs into one HTML file that needs no network."""
+    from tesselite.cli.reporting import make_report
+
+    make_report(folders, out, json_)
+
+
+@app.command("watch")
+def watch(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, which may not exist yet.")],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8137,
+    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default.")] = "127.0.0.1",
+    seconds: Annotated[float, typer.Option(help="How often the page asks for news.")] = 2.0,
+) -> None:
+    """Show a run in a browser while it goes on; reads its folder and writes nothing."""
+    from tesselite.cli.reporting import watch_run
+
+    watch_run(folder, host, port, seconds)
+
+
+@app.command("assess")
+def assess(
+    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
+    at_most: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Draw N elites where there are more; 10,000 by default."),
+    ] = None,
+    seed: Annotated[int, typer.Option(parser=_whole, metavar="N", help="Seed of that draw.")] = 0,
+    share: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X", help="Tell the share of elites that reach fitness X; can be repeated."),
+    ] = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Evaluate a run's elites again, in the training setting and in every scenario of its problem."""
+    from tesselite.cli.assessing import assess_runs
+
+    assess_runs(folders, at_most=at_most, seed=seed, share=share or [], threads=threads, quiet=quiet, as_json=json_)
+
+
+class _Compare(TyperCommand):
+    """Lets --against take several folders, as the shell makes of `--against runs/grid-*`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        spread: list[str] = []
+        within = False
+        for word in args:
+            if within and not word.startswith("-"):
+                spread += [word] if spread[-1] == "--against" else ["--against", word]
+                continue
+            within = word == "--against"
+            spread.append(word)
+        return super().parse_args(ctx, spread)
+
+
+@app.command("compare", cls=_Compare)
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of the first set of runs.")],
+    against: Annotated[
+        list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the tables and figures.")] = Path("comparison"),
+    names: Annotated[str, typer.Option(metavar="A,B", help="Names of the two sets.")] = "",
+    share: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X", help="Compare the share of elites that reach fitness X; can be repeated."),
+    ] = None,
+    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Compare two sets of runs: metrics, scenarios, tests and effect sizes, as tables and figures."""
+    from tesselite.cli.assessing import compare_runs
+
+    compare_runs(
+        runs,
+        against,
+        out,
+        names=[name.strip() for name in names.split(",")] if names else [],
+        share=share or [],
+        kind=kind.value,
+        threads=threads,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
+@app.command("reproduce")
+def reproduce(
+    study: Annotated[
+        str, typer.Argument(help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), or concept.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],
+    trials: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Trials of each pair; the paper's 30 or 20 by default."),
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="E", help="Evaluations of each trial; the paper's by default.")
+    ] = None,
+    descriptors: Annotated[str, typer.Option(metavar="D,D", help="Only these, as 2d,20d or duty,controller.")] = "",
+    cvt_samples: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="K", help="Samples of each CVT; the paper's where they fit.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
+    ] = None,
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Take over trials of the same settings from another reproduction."),
+    ] = None,
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False,
+    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="The whole chain at a tiny scale, in a few minutes.")] = False,
+    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Reproduce the paper: run what is missing of a study and set its numbers beside ours. Stop and continue freely."""
+    from tesselite.cli.assessing import reproduce_study
+
+    reproduce_study(
+        study,
+        out,
+        trials=trials,
+        evaluations=evaluations,
+        descriptors=[name.strip() for name in descriptors.split(",")] if descriptors else None,
+        cvt_samples=cvt_samples,
+        workers=workers,
+        reuse=reuse or [],
+        keep_runs=keep_runs,
+        forecast_only=forecast,
+        report_only=report,
+        quick=quick,
+        kind=kind.value,
         quiet=quiet,
         as_json=json_,
     )

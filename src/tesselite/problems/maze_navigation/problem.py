@@ -101,6 +101,12 @@ class Maze(Problem):
         self._driver(scenario, rows, fitness, features, record)(0, 1)
         return record[0]
 
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """Ways and networks for the interactive page; see `page_view`."""
+        from tesselite.problems.maze_navigation.page_view import describe
+
+        return describe(self, solutions, scenario)
+
     def world_of(self, scenario: str | None) -> World:
         """The world of a scenario, or of the search for None; ValueError if there is no such scenario."""
         if scenario is None:

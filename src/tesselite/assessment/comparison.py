@@ -1,0 +1,226 @@
+"""Comparison: groups of trials (an algorithm with a descriptor each) side by side, as numbers and tables.
+
+Figures of a comparison are drawn in `tesselite.report.comparison_figures`. Definitions: Vassiliades et al. (2018),
+section III; the tests and effect sizes are in `statistics`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.assessment.quality import ExpectedQuality, shares_of_histogram
+from tesselite.assessment.scenarios import TRAINING
+from tesselite.assessment.statistics import holm, mann_whitney, median, summarise
+from tesselite.assessment.tables import Table, shown
+from tesselite.assessment.trial import Trial
+from tesselite.evaluation import Direction
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one algorithm-descriptor pair. A `family` shares a colour; `ours` marks what the paper has not."""
+
+    name: str
+    label: str
+    trials: tuple[Trial, ...]
+    family: str = ""
+    ours: bool = False
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number per run: `kind` is coverage, filled, spread, qd_score, best or share.
+
+    "best" and "share" (of solutions that reach the level `x`) refer to a `setting`, or, where it is None, to the median
+    over all scenarios. `pooled` takes every scenario of every run as an observation of its own, as the paper does.
+    """
+
+    kind: str
+    label: str
+    setting: str | None = None
+    x: float = 0.0
+    pooled: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Groups that share direction, settings and levels. Fitness times `scale` is what `fitness_name` names."""
+
+    groups: tuple[Group, ...]
+    fitness_name: str = "fitness"
+    scale: float = 1.0
+    training_name: str = TRAINING
+
+    def __post_init__(self) -> None:
+        trials = [trial for group in self.groups for trial in group.trials]
+        if not trials:
+            raise ValueError("groups: expected at least one trial")
+        if not all(group.trials for group in self.groups):
+            raise ValueError("groups: expected at least one trial in each")
+        first = trials[0]
+        for other in trials[1:]:
+            if (other.direction, tuple(other.best), other.levels) != (first.direction, tuple(first.best), first.levels):
+                raise ValueError(
+                    f"trials: expected the same direction, settings and levels in all, but {other.group} "
+                    f"trial {other.number} differs from {first.group} trial {first.number}"
+                )
+
+    @property
+    def direction(self) -> Direction:
+        """Whether higher or lower fitness is better."""
+        return self.groups[0].trials[0].direction
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Training and the scenarios."""
+        return tuple(self.groups[0].trials[0].best)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The scenarios; training where a problem has none."""
+        return self.settings[1:] or self.settings
+
+    @property
+    def levels(self) -> Floats:
+        """The fitness levels of the expected quality, in shown units."""
+        return np.array(self.groups[0].trials[0].levels) * self.scale
+
+    def group(self, name: str) -> Group:
+        """The group of this name."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise ValueError(f"group: expected one of {', '.join(group.name for group in self.groups)}, got {name!r}")
+
+    def bests(self, group: Group, setting: str) -> Floats:
+        """Best fitness of each run in a setting; infinitely bad where no solution is valid."""
+        worst = math.inf if self.direction == "min" else -math.inf
+        return np.array([worst if (b := trial.best[setting]) is None else b * self.scale for trial in group.trials])
+
+    def expected_best(self, group: Group, setting: str) -> float:
+        """Expected best performance: the median over runs."""
+        return median(self.bests(group, setting))
+
+    def mean_expected_best(self, group: Group) -> float:
+        """The average over the scenarios of the expected best performance."""
+        return float(np.mean([self.expected_best(group, name) for name in self.scenarios]))
+
+    def quality(self, group: Group, settings: Sequence[str] | None = None) -> ExpectedQuality:
+        """Expected quality over runs x settings, the scenarios by default."""
+        chosen = self.scenarios if settings is None else tuple(settings)
+        shares = [
+            shares_of_histogram(trial.histograms[name], trial.assessed, self.direction)
+            for trial in group.trials
+            for name in chosen
+        ]
+        return ExpectedQuality(self.direction, self.levels, np.array(shares))
+
+    def values(self, group: Group, measure: Measure) -> Floats:
+        """The observations of a measure: one for each run, or for each run and scenario if pooled."""
+        if measure.kind in ("coverage", "filled", "spread", "qd_score"):
+            found = [getattr(trial.metrics, measure.kind) for trial in group.trials]
+            return np.array([float(value) for value in found if value is not None])
+        chosen = self.scenarios if measure.setting is None else (measure.setting,)
+        if measure.kind == "best":
+            table = np.array([self.bests(group, name) for name in chosen]).T
+        elif measure.kind == "share":
+            table = self.quality(group, chosen).column(measure.x).reshape(len(group.trials), len(chosen))
+        else:
+            raise ValueError(f"kind: expected coverage, filled, spread, qd_score, best or share, got {measure.kind!r}")
+        return table.reshape(-1) if measure.pooled else np.array([median(row) for row in table])
+
+    # -- tables ------------------------------------------------------------------------------------------------------
+
+    def metrics_table(self, queries: Sequence[Measure] = ()) -> Table:
+        """Median [quartiles] over runs of each metric, and the bootstrap interval of the median of the queries."""
+        measures = [
+            Measure("filled", "filled niches"),
+            Measure("coverage", "coverage"),
+            Measure("spread", "spread"),
+            Measure("qd_score", "QD score"),
+            Measure("best", f"best in {self.training_name}", TRAINING),
+            *([Measure("best", "best, median scenario")] if len(self.settings) > 1 else []),
+            *queries,
+        ]
+        measures = [m for m in measures if any(len(self.values(group, m)) for group in self.groups)]
+        rows = [
+            [group.label, len(group.trials), *(self._cell(group, measure) for measure in measures)]
+            for group in self.groups
+        ]
+        return Table(["pair", "runs", *(m.label for m in measures)], rows)
+
+    def _cell(self, group: Group, measure: Measure) -> str | None:
+        values = self.values(group, measure)
+        if not len(values):
+            return None
+        found = summarise(values, resamples=1)
+        return f"{shown(found.median)} [{shown(found.lower)}, {shown(found.upper)}]"
+
+    def best_table(self) -> Table:
+        """Expected best performance in each setting, one column per group: median [quartiles] over runs."""
+        rows = []
+        for name in self.settings:
+            measure = Measure("best", name, name)
+            shown_name = self.training_name if name == TRAINING else name
+            rows.append([shown_name, *(self._cell(group, measure) for group in self.groups)])
+        return Table(["setting", *(group.label for group in self.groups)], rows)
+
+    def data_table(self, queries: Sequence[Measure] = ()) -> Table:
+        """Every run on a row, in full precision: what other tools can start from."""
+        names = ("filled", "n_niches", "coverage", "qd_score", "spread", "mean_fitness")
+        columns = ["pair", "trial", "seed", *names, "assessed", *(f"best {s}" for s in self.settings)]
+        rows = []
+        for group in self.groups:
+            shares = [self.values(group, measure) for measure in queries]
+            for i, trial in enumerate(group.trials):
+                best = [None if trial.best[s] is None else self.bests(group, s)[i].item() for s in self.settings]
+                figures = [getattr(trial.metrics, name) for name in names]
+                rows.append(
+                    [group.name, trial.number, trial.seed, *figures, trial.assessed, *best, *(s[i] for s in shares)]
+                )
+        return Table([*columns, *(measure.label for measure in queries)], rows)
+
+    def quality_table(self) -> Table:
+        """The median shares at every level: for each group over training and over the scenarios."""
+        columns, series = ["level"], []
+        for group in self.groups:
+            series.append(self.quality(group, [TRAINING]).median)
+            columns.append(f"{group.label}, {self.training_name}")
+            if len(self.settings) > 1:
+                series.append(self.quality(group).median)
+                columns.append(f"{group.label}, scenarios")
+        table = np.column_stack([self.levels, *series])
+        return Table(columns, [[float(cell) for cell in row] for row in table])
+
+    def tests_table(self, contrasts: Sequence[tuple[str, str]], measures: Sequence[Measure]) -> Table:
+        """Mann-Whitney tests of pairs of groups, Holm-corrected over the table, with A12 and bootstrap intervals.
+
+        `contrasts` are pairs of group names. A12 is the chance that a run of the first exceeds one of the second.
+        """
+        rows, raw = [], []
+        for one, other in contrasts:
+            a, b = self.group(one), self.group(other)
+            for measure in measures:
+                first, second = self.values(a, measure), self.values(b, measure)
+                if not len(first) or not len(second):
+                    continue
+                found = mann_whitney(first, second)
+                left, right = summarise(first), summarise(second)
+                raw.append(found.p)
+                medians = [left.median, _interval(left.interval), right.median, _interval(right.interval)]
+                rows.append([measure.label, a.label, b.label, found.n, found.m, *medians, found.u, found.p, found.a12])
+        columns = ["measure", "first", "second", "n", "m", "median of first", "95 % interval"]
+        columns += ["median of second", "95 % interval ", "U", "p", "A12"]
+        corrected = holm(raw).tolist()
+        return Table([*columns, "p (Holm)"], [[*row, p] for row, p in zip(rows, corrected, strict=True)])
+
+
+def _interval(interval: tuple[float, float]) -> str:
+    return f"[{shown(interval[0])}, {shown(interval[1])}]"

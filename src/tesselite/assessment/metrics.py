@@ -1,0 +1,127 @@
+"""Metrics of one archive: how much of the space is filled, how good the elites are, how evenly they are spread.
+
+How elites do in settings they were not bred for is in `scenarios`. Spread: Vassiliades et al. (2018), section IV-B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive import Archive, Tessellation
+from tesselite.assessment.neighbours import nearest_distances
+from tesselite.evaluation import Direction, Problem
+
+SPREAD_AT_MOST = 50_000
+"""Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Figures of an archive. `qd_score` is None without a floor; `spread` is None for fewer than two elites, for elites
+    that all coincide, and for archives larger than the limit of `measure`."""
+
+    filled: int
+    n_niches: int
+    coverage: float
+    qd_score: float | None
+    floor: float | None
+    best_fitness: float | None
+    mean_fitness: float | None
+    spread: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a dictionary."""
+        return asdict(self)
+
+
+def qd_score(fitness: Any, floor: float, direction: Direction = "max") -> float:
+    """By how much fitness values (n,) are better than the floor, summed; worse ones count 0.
+
+    It never falls when an archive gains an elite or an elite improves, whatever the direction.
+    """
+    if direction not in ("max", "min"):
+        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
+    if not np.isfinite(floor):
+        raise ValueError(f"floor: expected a finite number, got {floor!r}")
+    values = np.asarray(fitness, dtype=np.float64)
+    better = values - floor if direction == "max" else floor - values
+    return float(np.maximum(better, 0.0).sum())
+
+
+def spread(points: Any, p: float = 2.0, threads: int | None = None) -> float | None:
+    """Mean distance to the nearest neighbour over the largest such distance, in (0, 1]; the s of the paper.
+
+    `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means
+    perfectly even. `p` is the order of the Minkowski distance. None where it is not defined: fewer than two points, or
+    all distances 0.
+    """
+    if isinstance(points, Archive):
+        points = points.tessellation.space.to_unit(points.elites().features)
+    points = np.asarray(points, dtype=np.float64)
+    if len(points) < 2:
+        return None
+    distances = nearest_distances(points, p, threads)
+    largest = float(distances.max())
+    return float(distances.mean() / largest) if largest > 0.0 else None
+
+
+def measure(
+    archive: Archive,
+    *,
+    floor: float | None = None,
+    p: float = 2.0,
+    spread_at_most: int = SPREAD_AT_MOST,
+    threads: int | None = None,
+) -> Metrics:
+    """All metrics of an archive. `floor` is that of the QD score, the archive's own by default.
+
+    The spread, in Minkowski norm `p`, is left out for archives of more than `spread_at_most` elites.
+    """
+    floor = archive.floor if floor is None else float(floor)
+    return Metrics(
+        filled=len(archive),
+        n_niches=archive.n_niches,
+        coverage=archive.coverage,
+        qd_score=None if floor is None else qd_score(archive.elites().fitness, floor, archive.direction),
+        floor=floor,
+        best_fitness=archive.best_fitness,
+        mean_fitness=archive.mean_fitness,
+        spread=spread(archive, p, threads) if len(archive) <= spread_at_most else None,
+    )
+
+
+def project(
+    archive: Archive, tessellation: Tessellation, problem: Problem | None = None, threads: int | None = None
+) -> Archive:
+    """The archive's elites in the niches of another tessellation, the best of each niche kept.
+
+    Archives of different tessellations become comparable on a common one. Where that one lies in another feature space
+    (another descriptor of the same task), give the `problem` that has its features: the elites are evaluated again.
+    Raises ValueError if the feature spaces differ and no such problem is given.
+    """
+    elites = archive.in_order_of_filling()
+    common = Archive(
+        tessellation,
+        archive.width,
+        dtype=elites.solutions.dtype,
+        direction=archive.direction,
+        floor=archive.floor,
+    )
+    if problem is not None:
+        if problem.features != tessellation.space or problem.direction != archive.direction:
+            raise ValueError(
+                f"problem: expected one with the features of the tessellation and direction {archive.direction!r}, "
+                f"got {problem!r}"
+            )
+        common.add_evaluated(elites.solutions, problem.evaluate(elites.solutions, threads=threads), 0)
+        return common
+    if archive.tessellation.space != tessellation.space:
+        raise ValueError(
+            f"tessellation: expected one of {archive.tessellation.space!r}, got one of {tessellation.space!r}; "
+            "give a problem that has these features, and the elites are evaluated again"
+        )
+    common.add(elites.solutions, elites.fitness, elites.features)
+    return common

@@ -1,0 +1,304 @@
+"""Assessment: how the elites of an archive do in settings that the search never saw.
+
+`assess` evaluates them again in the training setting and in every scenario of the problem; an `Assessment` holds the
+fitness of each and lives in a Parquet file. What is concluded from several of them is in `quality` and `comparison`.
+Vassiliades et al. (2018), section III: all elites, or 10,000 drawn at random where there are more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite import __version__
+from tesselite.archive import Archive, Elites
+from tesselite.atomic import write_atomically
+from tesselite.evaluation import Direction, Problem
+from tesselite.seeds import Purpose, checked_seed, generator
+from tesselite.threads import checked_threads
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[int, int], object]
+
+AT_MOST = 10_000
+TRAINING = "training"
+FORMAT = 1
+_KEY = b"tesselite"
+_CHUNK = 1024  # solutions evaluated between two signs of life
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """Fitness of m elites in each setting, and of how many they were drawn.
+
+    `niches` (m,); `fitness` maps "training" and each scenario, in order, to (m,) values, NaN where the evaluation was
+    invalid. `elites` is the size of the archive, `changed` the number of the m whose training fitness is not the one
+    the archive stores (0 for a deterministic problem).
+    """
+
+    problem: str
+    direction: Direction
+    niches: npt.NDArray[np.int64]
+    fitness: dict[str, Floats]
+    elites: int
+    seed: int
+    at_most: int
+    changed: int
+    archive_digest: str
+
+    def __len__(self) -> int:
+        """The number of elites assessed."""
+        return len(self.niches)
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """ "training" and the scenarios."""
+        return tuple(self.fitness)
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The scenarios alone."""
+        return tuple(name for name in self.fitness if name != TRAINING)
+
+    def best(self, setting: str = TRAINING) -> float | None:
+        """The best fitness in a setting; None if no elite is valid in it."""
+        values = self._of(setting)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return None
+        return float(values.max() if self.direction == "max" else values.min())
+
+    def best_niche(self, setting: str = TRAINING) -> int | None:
+        """The niche of the elite that is best in a setting (the lowest of equals); None if none is valid."""
+        best = self.best(setting)
+        return None if best is None else int(self.niches[self._of(setting) == best].min())
+
+    def valid(self, setting: str = TRAINING) -> int:
+        """How many elites are valid in a setting."""
+        return int(np.isfinite(self._of(setting)).sum())
+
+    def _of(self, setting: str) -> Floats:
+        if setting not in self.fitness:
+            raise ValueError(f"setting: expected one of {', '.join(self.fitness)}, got {setting!r}")
+        return self.fitness[setting]
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """One array per column of the file: niche, training, the scenarios."""
+        return {"niche": self.niches, **{_column(name): values for name, values in self.fitness.items()}}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the Parquet file, atomically; invalid evaluations are null."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        table = {"niche": pa.array(self.niches)}
+        for name, values in self.fitness.items():
+            table[_column(name)] = pa.array(values, mask=np.isnan(values))
+        about = {
+            "format": FORMAT,
+            "kind": "assessment",
+            "version": __version__,
+            "problem": self.problem,
+            "direction": self.direction,
+            "settings": list(self.fitness),
+            "seed": self.seed,
+            "at_most": self.at_most,
+            "elites": self.elites,
+            "assessed": len(self),
+            "valid": {name: self.valid(name) for name in self.fitness},
+            "changed": self.changed,
+            "archive": self.archive_digest,
+        }
+        made = pa.table(table).replace_schema_metadata({_KEY: json.dumps(about).encode()})
+        write_atomically(path, lambda part: pq.write_table(made, part, compression="zstd", use_dictionary=False))
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Assessment:
+        """Read a file that `save` wrote; ValueError if it is another or damaged."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(path)
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file")
+        try:
+            table = pq.ParquetFile(path).read()
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+        about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
+        if about.get("kind") != "assessment":
+            raise ValueError(f"{path}: a Parquet file, but not an assessment of tesselite")
+        if about["format"] != FORMAT:
+            raise ValueError(f"{path}: written in format {about['format']}; this version reads format {FORMAT}")
+        fitness = {
+            name: np.array(table[_column(name)].to_numpy(zero_copy_only=False), dtype=np.float64)
+            for name in about["settings"]
+        }
+        return cls(
+            about["problem"],
+            about["direction"],
+            table["niche"].to_numpy(),
+            fitness,
+            about["elites"],
+            about["seed"],
+            about["at_most"],
+            about["changed"],
+            about["archive"],
+        )
+
+
+def _column(setting: str) -> str:
+    """A setting's column; a scenario that is called like the column of niches gets a prefix."""
+    return setting if setting != "niche" else f"scenario {setting}"
+
+
+def _digest(elites: Elites) -> str:
+    """What tells one archive from another: its niches, fitness values and solutions."""
+    digest = hashlib.sha256()
+    for values in (elites.niches, elites.fitness, elites.solutions):
+        digest.update(np.ascontiguousarray(values).tobytes())
+    return digest.hexdigest()[:32]
+
+
+def _chosen(elites: Elites, at_most: int, seed: int) -> Elites:
+    """At most so many elites, drawn without replacement, in niche order."""
+    if len(elites) <= at_most:
+        return elites
+    rng = generator(seed, Purpose.ASSESSMENT)
+    rows = np.sort(rng.choice(len(elites), at_most, replace=False))
+    return replace(
+        elites,
+        niches=elites.niches[rows],
+        fitness=elites.fitness[rows],
+        features=elites.features[rows],
+        solutions=elites.solutions[rows],
+        evaluations=elites.evaluations[rows],
+    )
+
+
+def assess(
+    archive: Archive,
+    problem: Problem,
+    *,
+    scenarios: Sequence[str] | None = None,
+    at_most: int = AT_MOST,
+    seed: int = 0,
+    out: str | Path | None = None,
+    spec: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Evaluate the elites of an archive again, in the training setting and in every scenario of the problem.
+
+    Of more than `at_most` elites so many are drawn at random by `seed`. `scenarios` chooses some; all by default. With
+    `out` the result is saved after each setting, and a later call goes on where an earlier one was stopped. `progress`
+    is called with the evaluations done and those to do. `spec` is the problem's name in the file. Raises ValueError if
+    the archive is empty or not of this problem.
+    """
+    chosen_scenarios = tuple(problem.scenarios if scenarios is None else scenarios)
+    for name in chosen_scenarios:
+        if name not in problem.scenarios:
+            there = ", ".join(repr(s) for s in problem.scenarios) or "none"
+            raise ValueError(f"scenarios: {problem.name} has no scenario {name!r}; it has {there}")
+    if TRAINING in chosen_scenarios:
+        raise ValueError(f"scenarios: {TRAINING!r} is the setting of the search; call the scenario something else")
+    if at_most < 1:
+        raise ValueError(f"at_most: expected at least 1 elite, got {at_most}")
+    if not len(archive):
+        raise ValueError("archive: expected at least one elite, got an empty archive")
+    if archive.width != problem.solutions.width or archive.direction != problem.direction:
+        raise ValueError(
+            f"archive: expected one of {problem!r}, got {archive!r} with solutions of width {archive.width}"
+        )
+    n_threads = checked_threads(threads)
+    seed = checked_seed(seed)
+    all_elites = archive.elites()
+    elites = _chosen(all_elites, at_most, seed)
+    begun = Assessment(
+        spec or problem.name,
+        problem.direction,
+        elites.niches,
+        {},
+        len(all_elites),
+        seed,
+        at_most,
+        0,
+        _digest(all_elites),
+    )
+    known = _earlier(begun, Path(out)) if out is not None else {}
+    settings = (TRAINING, *chosen_scenarios)
+    total = len(settings) * len(elites)
+    finished = begun
+    rows = problem.solutions.validate(elites.solutions)
+    for number, setting in enumerate(settings):
+        values = known.get(setting)
+        if values is None:
+            values = np.empty(len(rows))
+            for start in range(0, len(rows), _CHUNK):
+                part = slice(start, start + _CHUNK)
+                values[part] = problem.evaluate_rows(
+                    rows[part], None if setting == TRAINING else setting, n_threads
+                ).fitness
+                if progress is not None:
+                    progress(number * len(rows) + min(start + _CHUNK, len(rows)), total)
+        elif progress is not None:
+            progress((number + 1) * len(rows), total)
+        changed = int((values != elites.fitness).sum()) if setting == TRAINING else finished.changed
+        finished = replace(finished, fitness={**finished.fitness, setting: values}, changed=changed)
+        if out is not None and setting not in known:
+            # What an earlier call found stays in the file until this one has found it again.
+            saved = {**finished.fitness, **{name: old for name, old in known.items() if name not in finished.fitness}}
+            replace(finished, fitness=saved).save(out)
+    return finished
+
+
+def _earlier(begun: Assessment, file: Path) -> dict[str, Floats]:
+    """What an earlier call found for the same elites: values by setting. A foreign file is not overwritten."""
+    if not file.exists():
+        return {}
+    old = Assessment.load(file)
+    same = ("problem", "direction", "elites", "seed", "at_most", "archive_digest")
+    if any(getattr(old, name) != getattr(begun, name) for name in same):
+        return {}  # of the archive as it was before, or of another draw
+    return dict(old.fitness)
+
+
+def assess_run(
+    folder: str | Path,
+    problem: Problem | None = None,
+    *,
+    at_most: int = AT_MOST,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet."""
+    from tesselite.run_folder import RunFolder
+
+    place = RunFolder.open(Path(folder))
+    settings, _ = place.read_settings()
+    if not place.archive_file.exists():
+        raise ValueError(f"{folder}: this run has saved no archive yet")
+    if problem is None:
+        from tesselite.problems import by_name
+
+        problem = by_name(settings.problem)
+    return assess(
+        Archive.load(place.archive_file),
+        problem,
+        at_most=at_most,
+        seed=seed,
+        out=Path(folder) / "assessment.parquet",
+        spec=settings.problem,
+        threads=threads,
+        progress=progress,
+    )

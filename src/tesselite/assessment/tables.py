@@ -1,0 +1,113 @@
+"""Table: rows of text and numbers, written as Markdown, CSV or LaTeX. What is in them is decided elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tesselite.atomic import write_atomically
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def shown(value: Any) -> str:
+    """A cell for people: three significant digits, a dash for nothing, an infinity sign for the infinite."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value != 0 and abs(value) < 1e-3:
+        return f"{value:.1e}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name and rows of the same length. Cells keep their values; CSV writes them in full precision."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    caption: str = ""
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"rows: expected {len(self.columns)} cells, got {len(row)} in {list(row)!r:.80}")
+
+    def to_markdown(self) -> str:
+        """A table as GitHub and most editors show it."""
+        rows = [[shown(cell).replace("|", "\\|") for cell in row] for row in self.rows]
+        head = [str(name).replace("|", "\\|") for name in self.columns]
+        lines = [head, ["---"] * len(head), *rows]
+        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"{self.caption}\n\n{text}\n" if self.caption else f"{text}\n"
+
+    def to_csv(self) -> str:
+        """Comma-separated values in full precision; empty where there is no value."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        for row in self.rows:
+            writer.writerow(["" if _nothing(cell) else repr(cell) if isinstance(cell, float) else cell for cell in row])
+        return out.getvalue()
+
+    def to_latex(self) -> str:
+        """A LaTeX table in the style of the booktabs package."""
+        aligned = "".join("r" if self._numeric(j) else "l" for j in range(len(self.columns)))
+        lines = [r"\begin{table}", r"\centering"]
+        if self.caption:
+            lines.append(rf"\caption{{{latex(self.caption)}}}")
+        if self.label:
+            lines.append(rf"\label{{{self.label}}}")
+        lines += [rf"\begin{{tabular}}{{{aligned}}}", r"\toprule"]
+        lines.append(" & ".join(latex(str(name)) for name in self.columns) + r" \\")
+        lines.append(r"\midrule")
+        lines += [" & ".join(latex(shown(cell)) for cell in row) + r" \\" for row in self.rows]
+        lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+        return "\n".join(lines) + "\n"
+
+    def _numeric(self, column: int) -> bool:
+        return any(isinstance(row[column], int | float) for row in self.rows)
+
+    def save(self, folder: Path, name: str) -> list[Path]:
+        """Write name.md, name.csv and name.tex into a folder; the files."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files = []
+        for ending, text in (("md", self.to_markdown()), ("csv", self.to_csv()), ("tex", self.to_latex())):
+            file = folder / f"{name}.{ending}"
+            write_atomically(file, lambda part, text=text: part.write_text(text, encoding="utf-8"))  # type: ignore[misc]
+            files.append(file)
+        return files
+
+
+def _nothing(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def latex(text: str) -> str:
+    """Text with what LaTeX takes for commands escaped."""
+    escaped = "".join(_LATEX.get(character, character) for character in text)
+    return escaped.replace("-∞", r"$-\infty$").replace("∞", r"$\infty$").replace("≤", r"$\leq$")

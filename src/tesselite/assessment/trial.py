@@ -1,0 +1,138 @@
+"""Trial: the small summary that a run leaves behind, from which all tables and figures are made.
+
+It holds the metrics of the archive, the best fitness and a histogram of fitness in every setting, and how the run went;
+not the archive. Trials of different machines add up: they are plain JSON files.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite import __version__
+from tesselite.archive import Archive
+from tesselite.assessment.metrics import Metrics, measure
+from tesselite.assessment.quality import histogram
+from tesselite.assessment.scenarios import Assessment
+from tesselite.atomic import write_atomically
+from tesselite.evaluation import Direction
+from tesselite.run_folder import RunFolder
+
+FORMAT = 1
+PROGRESS = ("evaluations", "coverage", "best_fitness", "qd_score")
+_PROGRESS_ROWS = 100
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of a group, summed up.
+
+    `number` and `seed` tell which run it is, `settings` how it was made. `best`, `valid` and `histograms` map each
+    setting (training first) to the best fitness (None without a valid solution), the number of valid solutions, and the
+    counts of fitness between the `levels` (see `quality.histogram`). `assessed` elites were evaluated in every setting.
+    `progress` holds columns over the evaluations of the run, `seconds` what took how long.
+    """
+
+    group: str
+    number: int
+    seed: int
+    direction: Direction
+    settings: dict[str, Any]
+    metrics: Metrics
+    assessed: int
+    changed: int
+    levels: tuple[float, ...]
+    best: dict[str, float | None]
+    valid: dict[str, int]
+    histograms: dict[str, tuple[int, ...]]
+    progress: dict[str, list[float | None]]
+    seconds: dict[str, float] = field(default_factory=dict)
+    version: str = __version__
+
+    @property
+    def scenarios(self) -> tuple[str, ...]:
+        """The settings that the search did not see."""
+        return tuple(self.best)[1:]
+
+    def save(self, path: Path) -> Path:
+        """Write a JSON file, a line for each list."""
+        content = {"format": FORMAT, **asdict(self)}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda part: part.write_text(_json(content) + "\n", encoding="utf-8"))
+        return path
+
+    @classmethod
+    def load(cls, path: Path) -> Trial:
+        """Read a file that `save` wrote; ValueError if it is another or damaged."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if content.pop("format") != FORMAT:
+                raise ValueError(f"{path}: a trial in another format than {FORMAT}")
+            content["metrics"] = Metrics(**content["metrics"])
+            content["levels"] = tuple(content["levels"])
+            content["histograms"] = {name: tuple(counts) for name, counts in content["histograms"].items()}
+            return cls(**content)
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}: damaged, or not the summary of a trial ({error})") from None
+
+
+def _json(value: Any, indent: str = "") -> str:
+    """JSON with objects spread over lines and lists of numbers each on one."""
+    if isinstance(value, dict) and value:
+        inner = indent + " "
+        rows = [f"{inner}{json.dumps(str(name))}: {_json(item, inner)}" for name, item in value.items()]
+        return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def summarise_run(
+    folder: Path,
+    assessment: Assessment,
+    levels: Any,
+    *,
+    group: str,
+    number: int = 0,
+    settings: dict[str, Any] | None = None,
+    seconds: dict[str, float] | None = None,
+    threads: int | None = None,
+) -> Trial:
+    """The trial of a finished run in a folder and its assessment; `levels` (m,) are those of the histograms."""
+    place = RunFolder.open(folder)
+    stored, _ = place.read_settings()
+    archive = Archive.load(place.archive_file)
+    rows = place.read_progress()
+    kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _PROGRESS_ROWS)).round().astype(int)).tolist()
+    niches = {name: value for name, value in stored.niches.items() if name != "centroids"}
+    return Trial(
+        group=group,
+        number=number,
+        seed=stored.seed,
+        direction=assessment.direction,
+        settings=settings
+        or {
+            "problem": stored.problem,
+            "niches": niches,
+            "evaluations": stored.evaluations,
+            "initial": stored.initial,
+            "batch_size": stored.batch_size,
+            "variation": stored.variation,
+        },
+        metrics=measure(archive, threads=threads),
+        assessed=len(assessment),
+        changed=assessment.changed,
+        levels=tuple(float(level) for level in levels),
+        best={name: assessment.best(name) for name in assessment.settings},
+        valid={name: assessment.valid(name) for name in assessment.settings},
+        histograms={name: tuple(histogram(values, levels).tolist()) for name, values in assessment.fitness.items()},
+        progress={name: [_whole(rows[i][name]) for i in kept] for name in PROGRESS},
+        seconds={"search": float(rows[-1]["seconds"] or 0.0) if rows else 0.0, **(seconds or {})},
+    )
+
+
+def _whole(value: float | None) -> float | None:
+    """Whole numbers as such, so that the file is short."""
+    return int(value) if value is not None and float(value).is_integer() else value

@@ -1,0 +1,344 @@
+"""The commands that judge: `assess`, `compare` and `reproduce`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tesselite.cli.display import print_json
+
+if TYPE_CHECKING:
+    from tesselite.assessment.scenarios import Assessment
+    from tesselite.experiments.reproduce import Display, Job
+    from tesselite.experiments.reproduce_studies import Study
+
+_PLAIN_SECONDS = 5.0
+_PLAIN_SECONDS_STUDY = 30.0
+
+
+# -- assess ------------------------------------------------------------------------------------------------------------
+
+
+def assess_runs(
+    folders: Sequence[Path],
+    *,
+    at_most: int | None,
+    seed: int,
+    share: Sequence[float],
+    threads: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Assess runs in the scenarios of their problems and tell how they did."""
+    from tesselite.assessment.metrics import measure
+    from tesselite.assessment.scenarios import AT_MOST, assess_run
+    from tesselite.assessment.tables import Table
+
+    told = []
+    for folder in folders:
+        with _counted(f"{folder}", quiet) as progress:
+            found = assess_run(
+                folder, at_most=AT_MOST if at_most is None else at_most, seed=seed, threads=threads, progress=progress
+            )
+        metrics = measure(_archive(folder), threads=threads)
+        told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
+        if not as_json and not quiet:
+            rows = [
+                [name, found.best(name), found.best_niche(name), found.valid(name), *(_shares(found, name, share))]
+                for name in found.settings
+            ]
+            sign = "<=" if found.direction == "min" else ">"
+            columns = ["setting", "best", "niche", "valid", *(f"share {sign} {x:g}" for x in share)]
+            typer.echo(f"{folder}: {len(found):,} of {found.elites:,} elites assessed")
+            typer.echo(f"coverage {metrics.coverage:.4g}, spread {_or_dash(metrics.spread)}, QD score "
+                       f"{_or_dash(metrics.qd_score)}")  # fmt: skip
+            typer.echo(_aligned(Table(columns, rows)))
+            if found.changed:
+                typer.echo(f"{found.changed:,} elites have another fitness than when they were found: noise?")
+    if as_json:
+        print_json({"runs": told})
+
+
+def _archive(folder: Path) -> Any:
+    from tesselite.archive import Archive
+    from tesselite.run_folder import RunFolder
+
+    return Archive.load(RunFolder.open(folder).archive_file)
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _shares(found: Assessment, setting: str, levels: Sequence[float]) -> list[float]:
+    from tesselite.assessment.quality import share
+
+    return [float(share(found.fitness[setting], x, found.direction)) for x in levels]
+
+
+def _figures(found: Assessment, levels: Sequence[float]) -> dict[str, Any]:
+    return {
+        "problem": found.problem,
+        "assessed": len(found),
+        "changed": found.changed,
+        "settings": {
+            name: {
+                "best": found.best(name),
+                "niche": found.best_niche(name),
+                "valid": found.valid(name),
+                "shares": dict(zip((f"{x:g}" for x in levels), _shares(found, name, levels), strict=True)),
+            }
+            for name in found.settings
+        },
+    }
+
+
+def _aligned(table: Any) -> str:
+    """A table for a terminal: columns of equal width."""
+    from tesselite.assessment.tables import shown
+
+    rows = [[str(name) for name in table.columns], *([shown(cell) for cell in row] for row in table.rows)]
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in rows
+    )
+
+
+@contextmanager
+def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
+    """What to call with evaluations done and to do: a bar on a terminal, a line now and then elsewhere."""
+    if quiet:
+        yield None
+        return
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bars:
+            task = bars.add_task(name, total=None)
+            yield lambda done, total: bars.update(task, completed=done, total=total)
+        return
+    last = [time.perf_counter()]
+
+    def line(done: int, total: int) -> None:
+        if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
+            last[0] = time.perf_counter()
+            sys.stderr.write(f"{name}: {done:,} of {total:,} evaluations\n")
+
+    yield line
+
+
+# -- compare -----------------------------------------------------------------------------------------------------------
+
+
+def compare_runs(
+    runs: Sequence[Path],
+    against: Sequence[Path],
+    out: Path,
+    *,
+    names: Sequence[str],
+    share: Sequence[float],
+    kind: str,
+    threads: int | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Compare two sets of runs of one problem: tables, tests and figures in a folder."""
+    from tesselite.assessment.comparing_runs import compare_folders
+
+    if names and len(names) != 2:
+        raise ValueError(f"--names: expected two, one for each set of runs, got {len(names)}")
+    first, second = names or ("first", "second")
+    with _counted("assessing", quiet) as progress:
+        comparison, queries = compare_folders(
+            {first: list(runs), second: list(against)}, share, threads=threads, progress=progress
+        )
+    from tesselite.report.comparing_runs import write_comparison
+
+    files = write_comparison(comparison, out, queries, kind)
+    tests = comparison.tests_table([(first, second)], queries)
+    if as_json:
+        rows = [dict(zip(tests.columns, row, strict=True)) for row in tests.rows]
+        print_json({"tests": rows, "files": [str(file) for file in files]})
+        return
+    if not quiet:
+        typer.echo(_aligned(tests))
+    typer.echo(str(files[0]))
+
+
+# -- reproduce ---------------------------------------------------------------------------------------------------------
+
+
+def reproduce_study(
+    name: str,
+    out: Path,
+    *,
+    trials: int | None,
+    evaluations: int | None,
+    descriptors: Sequence[str] | None,
+    cvt_samples: int | None,
+    workers: int | None,
+    reuse: Sequence[Path],
+    keep_runs: bool,
+    forecast_only: bool,
+    report_only: bool,
+    quick: bool,
+    kind: str,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Run what is missing of a study, then write its tables, figures and report."""
+    from tesselite.experiments.reproduce_studies import SETS, STUDIES, scaled
+
+    if name == "concept":
+        from tesselite.report.concept import concept_figures
+
+        files = concept_figures(out, kind)
+        _tell_files(files, as_json, {})
+        return
+    known = (*STUDIES, *SETS, "concept")
+    if name not in known:
+        raise ValueError(f"study: expected one of {', '.join(known)}, got {name!r}")
+    if trials is not None and trials < 1:
+        raise ValueError(f"--trials: expected at least 1, got {trials}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"--workers: expected at least 1, got {workers}")
+    chosen = SETS.get(name, (name,))
+    for part in chosen:
+        study = scaled(
+            STUDIES[part](), evaluations=evaluations, descriptors=descriptors, cvt_samples=cvt_samples, quick=quick
+        )
+        carry_out_study(
+            study,
+            out if len(chosen) == 1 else out / part,
+            trials=trials or (2 if quick else study.paper_trials),
+            workers=workers,
+            reuse=reuse,
+            keep_runs=keep_runs,
+            forecast_only=forecast_only,
+            report_only=report_only,
+            kind=kind,
+            quiet=quiet,
+            as_json=as_json,
+        )
+
+
+def carry_out_study(
+    study: Study,
+    out: Path,
+    *,
+    trials: int,
+    workers: int | None,
+    reuse: Sequence[Path],
+    keep_runs: bool,
+    forecast_only: bool,
+    report_only: bool,
+    kind: str,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """One study: forecast, trials, report."""
+    from tesselite.experiments import reproduce
+    from tesselite.experiments.reproduce_forecast import forecast
+    from tesselite.experiments.reproduce_report import write_report
+    from tesselite.threads import available_threads
+
+    if reuse and not report_only:
+        adopted = reproduce.adopt(study, out, reuse)
+        if adopted and not quiet:
+            typer.echo(f"{adopted} trials taken over from {', '.join(map(str, reuse))}", err=True)
+    jobs = reproduce.missing_jobs(study, out, trials, threads=1, keep_runs=keep_runs)
+    n_workers = workers or reproduce.default_workers(jobs)
+    threads = max(1, available_threads() // n_workers)
+    jobs = reproduce.missing_jobs(study, out, trials, threads=threads, keep_runs=keep_runs)
+    if jobs and not report_only:
+        expected = forecast(jobs, reproduce.read_trials(study, out), n_workers)
+        if not quiet:
+            typer.echo(f"{study.title}: {expected} ({n_workers} workers)", err=True)
+        if forecast_only:
+            if as_json:
+                print_json({"study": study.name, "trials": expected.n_trials, "seconds": expected.seconds,
+                            "working_bytes": expected.working_bytes, "kept_bytes": expected.kept_bytes})  # fmt: skip
+            return
+        with _study_display(quiet) as display:
+            reproduce.carry_out(jobs, workers=n_workers, display=display)
+    elif forecast_only:
+        typer.echo(f"{study.title}: nothing is left to run")
+        return
+    _tell_files(write_report(study, out, kind), as_json, {"study": study.name})
+
+
+def _tell_files(files: Sequence[Path], as_json: bool, more: dict[str, Any]) -> None:
+    if as_json:
+        print_json({**more, "files": [str(file) for file in files]})
+    else:
+        typer.echo(str(files[0]) if more else "\n".join(map(str, files)))
+
+
+@contextmanager
+def _study_display(quiet: bool) -> Iterator[Display | None]:
+    """An overall bar and a line for each running job on a terminal; lines now and then elsewhere."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), refresh_per_second=4) as bars:
+            yield _bars(bars)
+    else:
+        yield _lines()
+
+
+def _bars(bars: Any) -> Display:
+    from tesselite.experiments.reproduce import Display
+
+    class Bars(Display):
+        """The whole above, what runs below."""
+
+        def begin(self, jobs: Sequence[Job]) -> None:
+            self.overall = bars.add_task("all jobs", total=len(jobs))
+            self.tasks: dict[str, Any] = {}
+
+        def update(self, name: str, stage: str, done: int, total: int) -> None:
+            if name not in self.tasks:
+                self.tasks[name] = bars.add_task(name, total=total)
+            bars.update(self.tasks[name], description=f"{name}: {stage}", completed=done, total=total)
+
+        def finish(self, name: str) -> None:
+            if name in self.tasks:
+                bars.remove_task(self.tasks.pop(name))
+            bars.advance(self.overall)
+
+    return Bars()
+
+
+def _lines() -> Display:
+    from tesselite.experiments.reproduce import Display
+
+    class Lines(Display):
+        """A line for each finished job, and every half minute where the running ones are."""
+
+        def begin(self, jobs: Sequence[Job]) -> None:
+            self.n, self.done, self.began = len(jobs), 0, time.perf_counter()
+            self.last = self.began
+
+        def update(self, name: str, stage: str, done: int, total: int) -> None:
+            if time.perf_counter() - self.last >= _PLAIN_SECONDS_STUDY:
+                self.last = time.perf_counter()
+                sys.stderr.write(f"{self.done} of {self.n} jobs; {name}: {stage} {done:,} of {total:,}\n")
+
+        def finish(self, name: str) -> None:
+            self.done += 1
+            seconds = time.perf_counter() - self.began
+            sys.stderr.write(f"{self.done} of {self.n} jobs done after {seconds:,.0f} s: {name}\n")
+
+    return Lines()

@@ -1,0 +1,403 @@
+"""Carrying out a study: every trial that is still missing, in parallel, stopped and continued at any point.
+
+    OUT/trials/PAIR/000.json   what a trial leaves behind; results are made from these alone
+    OUT/work/                  tessellations, and runs that are not summed up yet; can be deleted when all is done
+    OUT/tables, OUT/figures, OUT/report.md
+
+What is run is decided in `reproduce_studies`; the report is written in `reproduce_report`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+from tesselite.archive import Tessellation
+from tesselite.assessment.comparison import Comparison, Group
+from tesselite.assessment.scenarios import assess_run
+from tesselite.assessment.trial import Trial, summarise_run
+from tesselite.experiments.reproduce_studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
+from tesselite.problems import by_name
+from tesselite.run import Interrupted, resume, start
+from tesselite.run_folder import RunFolder
+from tesselite.threads import available_threads
+
+Report = Callable[[str, int, int], object]
+
+
+class Stopped(Interrupted):
+    """A reproduction was stopped by a signal; the same command continues it."""
+
+    def __init__(self, signal_number: int, folder: Path) -> None:
+        RuntimeError.__init__(self, f"stopped; the same command continues the work in {folder}")
+        self.signal_number = signal_number
+        self.folder = folder
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work for a process: the tessellation of a pair, or (with a number) a trial of it."""
+
+    pair: Pair
+    number: int | None
+    levels: tuple[float, ...]
+    out: Path
+    threads: int
+    keep_runs: bool
+
+    @property
+    def name(self) -> str:
+        """What a display calls it."""
+        return f"{self.pair.name}, CVT" if self.number is None else f"{self.pair.name}, trial {self.number}"
+
+
+def trial_seed(identity: str, number: int) -> int:
+    """The seed of a pair's trial: the same for ever, and another for each pair, so that pairs are independent."""
+    return int.from_bytes(hashlib.sha256(f"{identity}/{number}".encode()).digest()[:4], "big")
+
+
+def trial_file(out: Path, pair: str, number: int) -> Path:
+    """Where the summary of a trial is."""
+    return out / "trials" / pair / f"{number:03d}.json"
+
+
+def tessellation_file(out: Path, pair: Pair) -> Path | None:
+    """Where the centroids of a pair are; pairs with the same ones share the file. None for a grid."""
+    if pair.n_niches is None:
+        return None
+    problem = pair.problem.replace(":", "-")
+    return out / "work" / "cvt" / f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}.parquet"
+
+
+def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
+    """All trials in a folder by pair, checked to be of this study; ValueError if one has other settings."""
+    found: dict[str, list[Trial]] = {}
+    for pair in study.pairs:
+        trials = [Trial.load(file) for file in sorted((out / "trials" / pair.name).glob("*.json"))]
+        for trial in trials:
+            if trial.settings != pair.settings() or trial.levels != study.levels:
+                differing = [
+                    f"{name} {trial.settings.get(name)} instead of {pair.settings().get(name)}"
+                    for name in sorted({*trial.settings, *pair.settings()})
+                    if trial.settings.get(name) != pair.settings().get(name)
+                ]
+                raise ValueError(
+                    f"{out}: trial {trial.number} of {pair.name} was made with other settings "
+                    f"({', '.join(differing) or 'levels'}); choose another folder or the same options"
+                )
+        found[pair.name] = trials
+    return found
+
+
+def adopt(study: Study, out: Path, sources: Sequence[Path]) -> int:
+    """Copy trials that another study has run with the same settings and levels; returns how many.
+
+    The appendix shares pairs with the main experiments, and the seed of a trial rests on its pair alone.
+    """
+    known = {}
+    for source in sources:
+        files = sorted((source / "trials").glob("*/*.json"))
+        if not files:
+            raise ValueError(f"{source}: expected a folder of a reproduction, found no trials in it")
+        for file in files:
+            trial = Trial.load(file)
+            known[_signature(trial.settings, trial.levels, trial.number)] = trial
+    adopted = 0
+    for pair in study.pairs:
+        for (signature, number), trial in known.items():
+            if signature == _signature(pair.settings(), study.levels, number)[0]:
+                file = trial_file(out, pair.name, number)
+                if not file.exists():
+                    replace(trial, group=pair.name).save(file)
+                    adopted += 1
+    return adopted
+
+
+def _signature(settings: dict[str, Any], levels: tuple[float, ...], number: int) -> tuple[str, int]:
+    return json.dumps([settings, levels], sort_keys=True), number
+
+
+def comparison_of(study: Study, trials: dict[str, list[Trial]]) -> Comparison | None:
+    """The pairs that have trials, side by side; None if none has."""
+    groups = tuple(
+        Group(pair.name, pair.label, tuple(trials[pair.name]), pair.family, pair.ours)
+        for pair in study.pairs
+        if trials[pair.name]
+    )
+    if not groups:
+        return None
+    return Comparison(groups, study.fitness_name, study.scale, study.training_name)
+
+
+# -- what a process does -----------------------------------------------------------------------------------------------
+
+
+def _tessellation(job: Job) -> Tessellation | None:
+    """The CVT of the job's pair, made once and kept in a file; None for a grid."""
+    from tesselite.atomic import write_atomically
+    from tesselite.tessellation.cvt import cvt
+    from tesselite.tessellation.files import load_tessellation
+
+    file = tessellation_file(job.out, job.pair)
+    if file is None:
+        return None
+    pair = job.pair
+    space = by_name(pair.problem).features
+    if file.exists():
+        return load_tessellation(file, space)
+    assert pair.n_niches is not None
+    made = cvt(
+        space,
+        pair.n_niches,
+        n_samples=pair.n_samples,
+        seed=trial_seed(file.stem, 0),
+        p=pair.p,
+        method="lloyd",
+        iterations=CVT_ITERATIONS,
+        tolerance=CVT_TOLERANCE,
+        threads=job.threads,
+        cache=True,
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, lambda part: made.save(part))
+    return made
+
+
+def run_job(job: Job, report: Report) -> None:
+    """Do one job from wherever it was left. `report(stage, done, total)` is called as it goes on."""
+    if job.number is None:
+        report("CVT", 0, 1)
+        _tessellation(job)
+        return
+    file = trial_file(job.out, job.pair.name, job.number)
+    if file.exists():
+        return
+    pair = job.pair
+    problem = by_name(pair.problem)
+    folder = job.out / "work" / f"{pair.name}-{job.number:03d}"
+    seed = trial_seed(pair.identity, job.number)
+
+    def observe(search: Any, evaluations: int) -> None:
+        report("search", search.evaluations, evaluations)
+
+    started = time.perf_counter()
+    if folder.exists() and not (folder / "settings.json").exists():
+        shutil.rmtree(folder)  # killed before it had begun
+    if folder.exists():
+        stored, _ = RunFolder.open(folder).read_settings()
+        if (stored.seed, stored.evaluations, stored.problem) != (seed, pair.evaluations, pair.problem):
+            raise ValueError(f"{folder}: holds a half-finished run with other settings; remove it to go on")
+        resume(folder, problem, threads=job.threads, observer=observe)
+    else:
+        from tesselite.variation import by_name as operator_by_name
+
+        start(
+            problem,
+            folder,
+            spec=pair.problem,
+            evaluations=pair.evaluations,
+            grid=pair.grid,
+            tessellation=_tessellation(job),
+            variation=operator_by_name(pair.variation) if pair.variation else None,
+            initial=pair.initial,
+            batch_size=pair.batch_size,
+            seed=seed,
+            threads=job.threads,
+            observer=observe,
+        )
+    assessing = time.perf_counter()
+    assessment = assess_run(
+        folder,
+        problem,
+        at_most=pair.at_most,
+        seed=seed,
+        threads=job.threads,
+        progress=lambda done, total: report("assessment", done, total),
+    )
+    trial = summarise_run(
+        folder,
+        assessment,
+        job.levels,
+        group=pair.name,
+        number=job.number,
+        settings=pair.settings(),
+        seconds={"assessment": time.perf_counter() - assessing, "all": time.perf_counter() - started},
+        threads=job.threads,
+    )
+    trial.save(file)
+    if not job.keep_runs:
+        shutil.rmtree(folder)
+
+
+def _in_process(job: Job, messages: Any, parent: int) -> None:
+    """`run_job` in a process of its own; tells the parent how it goes, and ends when the parent is gone."""
+    last = [0.0]
+
+    def report(stage: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - last[0] > 0.5:
+            last[0] = now
+            messages.put((job.name, stage, done, total))
+        if os.getppid() != parent:
+            raise KeyboardInterrupt
+
+    try:
+        run_job(job, report)
+        messages.put((job.name, "done", 1, 1))
+    except (Interrupted, KeyboardInterrupt):
+        messages.put((job.name, "stopped", 0, 1))
+    except BaseException:
+        messages.put((job.name, f"failed: {traceback.format_exc()}", 0, 1))
+
+
+# -- what the parent does ----------------------------------------------------------------------------------------------
+
+
+def missing_jobs(study: Study, out: Path, trials: int, *, threads: int, keep_runs: bool) -> list[Job]:
+    """What is still to do for so many trials of each pair: tessellations where needed, trial 0 of all pairs first."""
+    read_trials(study, out)  # refuse a folder of other settings before anything is done
+    jobs, made = [], set()
+    for number in range(trials):
+        for pair in study.pairs:
+            if trial_file(out, pair.name, number).exists():
+                continue
+            file = tessellation_file(out, pair)
+            if file is not None and not file.exists() and file not in made:
+                made.add(file)
+                jobs.append(Job(pair, None, study.levels, out, threads, keep_runs))
+            jobs.append(Job(pair, number, study.levels, out, threads, keep_runs))
+    return jobs
+
+
+@dataclass
+class Display:
+    """What is called as the work goes on; this one says nothing."""
+
+    def begin(self, jobs: Sequence[Job]) -> None:
+        """The jobs that will be done."""
+
+    def update(self, name: str, stage: str, done: int, total: int) -> None:
+        """A job is at `done` of `total` in a stage."""
+
+    def finish(self, name: str) -> None:
+        """A job is finished."""
+
+
+def carry_out(jobs: Sequence[Job], *, workers: int = 1, display: Display | None = None) -> None:
+    """Do all jobs, `workers` at a time, each in a process of its own (with one worker in this process).
+
+    Stopped (by SIGINT or SIGTERM) is raised after everything is saved. A job that fails does not stop the others;
+    RuntimeError tells about it at the end.
+    """
+    display = display or Display()
+    display.begin(jobs)
+    if workers <= 1:
+        for job in jobs:
+            try:
+                run_job(job, lambda stage, done, total, name=job.name: display.update(name, stage, done, total))  # type: ignore[misc]
+            except Interrupted as error:
+                raise Stopped(error.signal_number, job.out) from None
+            display.finish(job.name)
+        return
+    _in_parallel(list(jobs), workers, display)
+
+
+def _in_parallel(waiting: list[Job], workers: int, display: Display) -> None:
+    context = multiprocessing.get_context("spawn")
+    messages: Any = context.Queue()
+    running: dict[str, tuple[Any, Job]] = {}
+    failures: list[str] = []
+    with _noted_signals() as received:
+        while waiting or running:
+            while not received and len(running) < workers and (job := _next(waiting, running)) is not None:
+                waiting.remove(job)
+                process = context.Process(target=_in_process, args=(job, messages, os.getpid()))
+                process.start()
+                running[job.name] = (process, job)
+            if received:
+                waiting.clear()
+                for process, _ in running.values():
+                    if process.is_alive():
+                        os.kill(process.pid, signal.SIGTERM)
+                received_number = received[0]
+                for process, _ in running.values():
+                    process.join()
+                raise Stopped(received_number, next(iter(running.values()))[1].out if running else Path())
+            try:
+                name, stage, done, total = messages.get(timeout=0.2)
+                if stage.startswith("failed"):
+                    failures.append(f"{name} {stage}")
+                elif stage not in ("done", "stopped"):
+                    display.update(name, stage, done, total)
+            except Empty:
+                pass
+            for name, (process, job) in list(running.items()):
+                if not process.is_alive():
+                    process.join()
+                    del running[name]
+                    if not _is_done(job) and not any(failure.startswith(name) for failure in failures):
+                        failures.append(f"{name} ended with exit code {process.exitcode}")
+                    display.finish(name)
+                    if job.number is None and not _is_done(job):
+                        # Without its tessellation no trial of this kind can run.
+                        file = tessellation_file(job.out, job.pair)
+                        waiting[:] = [j for j in waiting if tessellation_file(j.out, j.pair) != file]
+    while True:  # what the last processes still had to say
+        try:
+            name, stage, _, _ = messages.get(timeout=0.2)
+            if stage.startswith("failed") and f"{name} {stage}" not in failures:
+                failures.append(f"{name} {stage}")
+        except Empty:
+            break
+    if failures:
+        raise RuntimeError(f"{len(failures)} jobs failed; the others are done.\n" + "\n".join(failures))
+
+
+def _is_done(job: Job) -> bool:
+    if job.number is None:
+        file = tessellation_file(job.out, job.pair)
+        return file is not None and file.exists()
+    return trial_file(job.out, job.pair.name, job.number).exists()
+
+
+def _next(waiting: Sequence[Job], running: dict[str, tuple[Any, Job]]) -> Job | None:
+    """The first job that does not wait for a tessellation that is being made."""
+    being_made = {tessellation_file(job.out, job.pair) for _, job in running.values() if job.number is None}
+    for job in waiting:
+        if job.number is None or tessellation_file(job.out, job.pair) not in being_made:
+            file = tessellation_file(job.out, job.pair)
+            if job.number is not None and file is not None and not file.exists():
+                continue  # its own CVT job is still in the queue
+            return job
+    return None
+
+
+@contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """A list that SIGINT and SIGTERM write themselves into."""
+    received: list[int] = []
+    old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in old:
+        signal.signal(number, lambda n, _: received.append(n))
+    try:
+        yield received
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def default_workers(jobs: Sequence[Job]) -> int:
+    """As many processes as cores, or as trials if these are fewer."""
+    return max(1, min(available_threads(), sum(job.number is not None for job in jobs)))

@@ -1,0 +1,115 @@
+"""The tables, figures and report.md of a study, made from the trials in its folder and from nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tesselite import __version__
+from tesselite.assessment.comparison import Comparison
+from tesselite.assessment.tables import Table
+from tesselite.atomic import write_atomically
+from tesselite.evaluation import Problem
+from tesselite.experiments.reproduce import comparison_of, read_trials
+from tesselite.experiments.reproduce_claims import claims_table, numbers_table
+from tesselite.experiments.reproduce_studies import Study
+from tesselite.problems import by_name
+from tesselite.report.comparison_figures import DrawScenario, comparison_figures
+
+_FIGURES = {
+    "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
+    "ranges; crosses: outliers).",
+    "niches_and_spread": "Share of filled niches, and spread.",
+    "expected_quality": "Expected quality.",
+    "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",
+    "progress_coverage": "Share of filled niches over evaluations.",
+}
+
+
+def scenario_drawing(problem: Problem) -> DrawScenario | None:
+    """The problem's own method draw_scenario(ax, scenario), if it has one."""
+    found: DrawScenario | None = getattr(problem, "draw_scenario", None)
+    return found
+
+
+def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
+    """Write tables, figures and report.md from the trials in `out`; returns the files. ValueError without trials."""
+    comparison = comparison_of(study, read_trials(study, out))
+    if comparison is None:
+        raise ValueError(f"{out}: no trial is finished yet")
+    tables = _tables(study, comparison)
+    files = []
+    for name, table in tables.items():
+        files += table.save(out / "tables", name)
+    figures = comparison_figures(
+        comparison,
+        out / "figures",
+        kind,
+        draw_scenario=scenario_drawing(by_name(study.pairs[0].problem)),
+        overall=study.overall,
+    )
+    report = out / "report.md"
+    text = _text(study, comparison, tables, figures)
+    write_atomically(report, lambda part: part.write_text(text, encoding="utf-8"))
+    return [report, *files, *figures]
+
+
+def _tables(study: Study, comparison: Comparison) -> dict[str, Table]:
+    """The tables by file name; those the study has nothing for are left out."""
+    per_run = [measure for measure in study.queries if not measure.pooled]
+    present = {group.name for group in comparison.groups}
+    contrasts = [contrast for contrast in study.contrasts if present.issuperset(contrast)]
+    made = {
+        "paper_and_ours": numbers_table(study, comparison),
+        "claims": claims_table(study, comparison),
+        "metrics": comparison.metrics_table(study.queries),
+        "best_performance": comparison.best_table(),
+        "tests": comparison.tests_table(contrasts, study.measures()) if contrasts else None,
+        "expected_quality": comparison.quality_table(),
+        "trials": comparison.data_table(per_run),
+    }
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figures: list[Path]) -> str:
+    runs = [len(group.trials) for group in comparison.groups]
+    evaluations = sorted({group.trials[0].settings["evaluations"] for group in comparison.groups})
+    versions = sorted({trial.version for group in comparison.groups for trial in group.trials})
+    changed = sum(trial.changed for group in comparison.groups for trial in group.trials)
+    few, many = min(runs), max(runs)
+    lines = [
+        f"# {study.title}",
+        "",
+        f"{len(comparison.groups)} pairs, {few if few == many else f'{few} to {many}'} runs each of "
+        f"{' or '.join(f'{n:,}' for n in evaluations)} evaluations (the paper: {study.paper_trials} runs of "
+        f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
+        "",
+        *(f"{note}\n" for note in study.notes),
+    ]
+    if changed:
+        lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
+    sections = (
+        ("paper_and_ours", "The paper's numbers beside ours", ""),
+        ("claims", "The paper's claims", ""),
+        ("metrics", "Metrics", "Median [quartiles] over runs."),
+        (
+            "best_performance",
+            "Expected best performance",
+            f"Best {comparison.fitness_name} in each setting: median [quartiles] over runs.",
+        ),
+        (
+            "tests",
+            "Tests",
+            "Two-sided Mann-Whitney tests, p corrected by Holm over the whole table; A12 is the chance that a run of "
+            "the first exceeds one of the second. Rows of runs x scenarios take every scenario of a run as an "
+            "observation, as the paper does; these are not independent, and the rows over runs alone are the ones to "
+            "trust.",
+        ),
+    )
+    for name, title, about in sections:
+        if name in tables:
+            lines += [f"## {title}", "", *([about, ""] if about else []), tables[name].to_markdown()]
+    lines += ["## Figures", ""]
+    for file in figures:
+        lines += [_FIGURES.get(file.stem, file.stem), "", f"![{file.stem}](figures/{file.name})", ""]
+    lines += ["Every number in full precision: `tables/*.csv`; every trial: `trials/`.", ""]
+    return "\n".join(lines)

@@ -1,0 +1,49 @@
+"""What `tesselite compare` writes: tables, figures and a page that holds them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tesselite.assessment.comparison import Comparison, Measure
+from tesselite.atomic import write_atomically
+from tesselite.problems import by_name
+from tesselite.report.comparison_figures import DrawScenario, comparison_figures
+
+
+def write_comparison(comparison: Comparison, out: Path, measures: Sequence[Measure], kind: str = "png") -> list[Path]:
+    """Write tables, figures and comparison.md into a folder; returns the files, that page first."""
+    names = [group.name for group in comparison.groups]
+    contrasts = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    shares = [measure for measure in measures if measure.kind == "share"]
+    tables = {
+        "metrics": comparison.metrics_table(shares),
+        "best_performance": comparison.best_table(),
+        "tests": comparison.tests_table(contrasts, measures),
+        "expected_quality": comparison.quality_table(),
+        "trials": comparison.data_table(shares),
+    }
+    files = [file for name, table in tables.items() for file in table.save(out / "tables", name)]
+    figures = comparison_figures(comparison, out / "figures", kind, draw_scenario=_drawing(comparison))
+    lines = ["# Comparison", "", "Median [quartiles] over runs.", ""]
+    lines += [tables["metrics"].to_markdown(), tables["best_performance"].to_markdown()]
+    lines += [
+        "Two-sided Mann-Whitney tests over runs, p corrected by Holm over the table; A12 is the chance that a run of "
+        "the first exceeds one of the second.",
+        "",
+        tables["tests"].to_markdown(),
+    ]
+    lines += [f"![{file.stem}](figures/{file.name})\n" for file in figures]
+    page = out / "comparison.md"
+    write_atomically(page, lambda part: part.write_text("\n".join(lines) + "\n", encoding="utf-8"))
+    return [page, *files, *figures]
+
+
+def _drawing(comparison: Comparison) -> DrawScenario | None:
+    """How the problem of the runs draws its scenarios, if it is still to be found and does."""
+    spec = comparison.groups[0].trials[0].settings["problem"]
+    try:
+        found: DrawScenario | None = getattr(by_name(spec), "draw_scenario", None)
+    except (ValueError, ImportError):
+        return None
+    return found

@@ -1,0 +1,219 @@
+"""Figures of a comparison: box plots per setting, filled niches and spread, expected quality, progress.
+
+The numbers come from `tesselite.assessment.comparison`. Groups of one family share a hue, and get darker in order, so
+that colour-blind readers and black-and-white print can tell them apart. Figures 4 to 7 and 9 to 14 of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.assessment.comparison import Comparison, Group
+from tesselite.assessment.scenarios import TRAINING
+from tesselite.report.style import figure, save
+
+DrawScenario = Callable[[Any, str | None], object]
+
+_HUES = ("Blues", "Oranges", "Greens", "Purples", "Greys")
+_DASHES = ("-", "--", "-.", ":")
+
+
+def colours(groups: Sequence[Group]) -> dict[str, Any]:
+    """A colour for each group: a hue for each family, from light to dark within it."""
+    import matplotlib
+
+    families = list(dict.fromkeys(group.family for group in groups))
+    chosen: dict[str, Any] = {}
+    for number, family in enumerate(families):
+        members = [group.name for group in groups if group.family == family]
+        shades = np.linspace(0.42, 0.95, len(members)) if len(members) > 1 else [0.72]
+        hue = matplotlib.colormaps[_HUES[number % len(_HUES)]]
+        chosen.update({name: hue(float(shade)) for name, shade in zip(members, shades, strict=True)})
+    return chosen
+
+
+def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict[str, Any]) -> None:
+    """One box for each group: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers."""
+    drawn = ax.boxplot(
+        [np.asarray(v)[np.isfinite(v)] for v in values],
+        widths=0.75,
+        patch_artist=True,
+        medianprops={"color": "black", "linewidth": 1.3},
+        flierprops={"marker": "+", "markersize": 3, "markeredgecolor": "0.35"},
+        boxprops={"linewidth": 0.6},
+        whiskerprops={"linewidth": 0.6},
+        capprops={"linewidth": 0.6},
+    )
+    for box, group in zip(drawn["boxes"], groups, strict=True):
+        box.set_facecolor(shades[group.name])
+        if group.ours:
+            box.set_hatch("///")
+    ax.set_xticks([])
+    ax.set_xlim(0.4, len(groups) + 0.6)
+
+
+def _legend(made: Any, groups: Sequence[Group], shades: dict[str, Any], columns: int = 5) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(
+            facecolor=shades[group.name],
+            edgecolor="0.2",
+            linewidth=0.6,
+            hatch="///" if group.ours else None,
+            label=group.label,
+        )
+        for group in groups
+    ]
+    made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
+
+
+def draw_best(
+    made: Any, comparison: Comparison, draw_scenario: DrawScenario | None = None, *, overall: bool = False
+) -> None:
+    """Best fitness in each setting, a column each, with a drawing of the setting above it.
+
+    `overall` adds a last column made from the medians of all settings, as in the paper's appendix.
+    """
+    shades = colours(comparison.groups)
+    settings = comparison.settings
+    n = len(settings) + overall
+    rows = 2 if draw_scenario is not None else 1
+    grid = made.subplots(rows, n, squeeze=False, height_ratios=[1, 4] if rows == 2 else [1])
+    data = {name: [comparison.bests(group, name) for group in comparison.groups] for name in settings}
+    finite = np.concatenate([v[np.isfinite(v)] for values in data.values() for v in values])
+    logarithmic = len(finite) > 0 and finite.min() >= 0.0 and finite.max() > 50.0 * max(np.median(finite), 1e-3)
+    boxes = grid[-1]
+    for j in range(n):
+        name = settings[j] if j < len(settings) else None
+        if rows == 2:
+            grid[0, j].set_axis_off()
+            if name is not None and draw_scenario is not None:
+                draw_scenario(grid[0, j], None if name == TRAINING else name)
+        ax = boxes[j]
+        if j:
+            ax.sharey(boxes[0])
+            ax.tick_params(labelleft=False)
+        values = (
+            data[name]
+            if name is not None
+            else [np.array([comparison.expected_best(group, s) for s in settings]) for group in comparison.groups]
+        )
+        _boxes(ax, comparison.groups, values, shades)
+        shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
+        ax.set_title(shown, fontsize=9 if n < 10 else 8)
+        ax.grid(axis="y", alpha=0.25)
+    if logarithmic:
+        boxes[0].set_yscale("symlog", linthresh=1.0)
+        boxes[0].set_ylim(bottom=0.0)
+    better = "lower is better" if comparison.direction == "min" else "higher is better"
+    boxes[0].set_ylabel(f"best {comparison.fitness_name} ({better})")
+    _legend(made, comparison.groups, shades)
+
+
+def draw_niches_and_spread(made: Any, comparison: Comparison) -> None:
+    """Share of filled niches, and spread, a box for each group."""
+    from tesselite.assessment.comparison import Measure
+
+    shades = colours(comparison.groups)
+    panels = (("coverage", "Share of filled niches"), ("spread", "Spread of elites"))
+    for ax, (kind, title) in zip(made.subplots(1, 2), panels, strict=True):
+        values = [comparison.values(group, Measure(kind, title)) for group in comparison.groups]
+        _boxes(ax, comparison.groups, values, shades)
+        ax.set(title=title, ylim=(0.0, None))
+        ax.grid(axis="y", alpha=0.25)
+    _legend(made, comparison.groups, shades)
+
+
+def draw_quality(made: Any, comparison: Comparison, *, training: bool = True, logarithmic: bool = False) -> None:
+    """Expected quality: the median share of solutions that reach each fitness level, over runs x scenarios.
+
+    With `training` the setting of the search is drawn too, solid, and the scenarios dotted.
+    """
+    shades = colours(comparison.groups)
+    both = training and len(comparison.settings) > 1
+    ax = made.subplots()
+    for group in comparison.groups:
+        quality = comparison.quality(group)
+        style = ":" if both else "--" if group.ours else "-"
+        ax.plot(comparison.levels, quality.median, color=shades[group.name], linestyle=style, linewidth=1.6)
+        if both:
+            inside = comparison.quality(group, [TRAINING])
+            ax.plot(comparison.levels, inside.median, color=shades[group.name], linewidth=1.6)
+    sign = "≤" if comparison.direction == "min" else ">"
+    ax.set(xlabel=f"x: {comparison.fitness_name}", ylabel=f"P(X {sign} x), median")
+    title = "CDF" if comparison.direction == "min" else "Complementary CDF"
+    ax.set_title(f"{title} (solid: {comparison.training_name}, dotted: scenarios)" if both else f"{title}, scenarios")
+    ax.set_xlim(comparison.levels[0], comparison.levels[-1])
+    if logarithmic:
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(bottom=0.0)
+    ax.grid(alpha=0.25)
+    _legend(made, comparison.groups, shades, 3)
+
+
+def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness") -> None:
+    """Median over runs of the best fitness (or another column of the progress) with a band between the quartiles."""
+    shades = colours(comparison.groups)
+    ax = made.subplots()
+    scale = comparison.scale if kind in ("best_fitness", "mean_fitness") else 1.0
+    for group in comparison.groups:
+        evaluations, low, middle, high = _over_evaluations(group, kind)
+        colour = shades[group.name]
+        ax.plot(evaluations, middle * scale, color=colour, linestyle="--" if group.ours else "-", linewidth=1.6)
+        ax.fill_between(evaluations, low * scale, high * scale, color=colour, alpha=0.18, linewidth=0)
+    names = {"best_fitness": f"best {comparison.fitness_name}", "coverage": "share of filled niches"}
+    ax.set(xlabel="evaluations", ylabel=names.get(kind, kind))
+    ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+    ax.grid(alpha=0.25)
+    _legend(made, comparison.groups, shades, 3)
+
+
+def _over_evaluations(group: Group, kind: str) -> tuple[Any, Any, Any, Any]:
+    """Quartiles over runs, each taken at the numbers of evaluations of the first run (the last value known there)."""
+    grid = np.array(group.trials[0].progress["evaluations"], dtype=np.float64)
+    rows = []
+    for trial in group.trials:
+        at = np.array(trial.progress["evaluations"], dtype=np.float64)
+        values = np.array([np.nan if v is None else v for v in trial.progress[kind]], dtype=np.float64)
+        place = np.searchsorted(at, grid, side="right") - 1
+        rows.append(np.where(place >= 0, values[np.maximum(place, 0)], np.nan))
+    table = np.array(rows)
+    known = ~np.isnan(table).any(axis=0)
+    low, middle, high = np.quantile(table[:, known], [0.25, 0.5, 0.75], axis=0)
+    return grid[known], low, middle, high
+
+
+def comparison_figures(
+    comparison: Comparison,
+    out: Path,
+    kind: str = "png",
+    *,
+    draw_scenario: DrawScenario | None = None,
+    overall: bool = False,
+    logarithmic: bool = False,
+) -> list[Path]:
+    """Draw everything a comparison shows into files in `out`; returns them."""
+    groups, settings = len(comparison.groups), len(comparison.settings) + overall
+    files = []
+    width = max(7.0, min(22.0, 1.6 + settings * max(0.55, 0.115 * groups)))
+    with figure(width, 5.4 if draw_scenario else 4.2) as made:
+        draw_best(made, comparison, draw_scenario, overall=overall)
+        files.append(save(made, out / f"best_performance.{kind}"))
+    with figure(9.0, 4.2) as made:
+        draw_niches_and_spread(made, comparison)
+        files.append(save(made, out / f"niches_and_spread.{kind}"))
+    with figure(7.2, 5.2) as made:
+        draw_quality(made, comparison, logarithmic=logarithmic)
+        files.append(save(made, out / f"expected_quality.{kind}"))
+    for name in ("best_fitness", "coverage"):
+        if all(trial.progress["evaluations"] for group in comparison.groups for trial in group.trials):
+            with figure(7.2, 5.0) as made:
+                draw_progress(made, comparison, name)
+                files.append(save(made, out / f"progress_{name}.{kind}"))
+    return files

@@ -1,0 +1,144 @@
+"""The paper's two concept figures: a grid beside a CVT, and optimisation, multimodal optimisation and illumination.
+
+Restricted tournament selection is here only to be drawn. G. R. Harik (1995), "Finding multimodal solutions using
+restricted tournament selection". CMA-ES is the `cma` package, an extra. Figures 1 and 2 of the paper.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import Archive
+from tesselite.feature_space import FeatureSpace
+from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
+from tesselite.tessellation.cvt import cvt
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation
+
+Floats = npt.NDArray[np.float64]
+
+_BOUND = 3.0
+
+
+def landscape(points: Floats) -> Floats:
+    """A hilly function of two variables in [-3, 3], maximised: (n, 2) -> (n,); a high peak and several lower ones."""
+    x, y = points[:, 0], points[:, 1]
+    hills = 3.0 * (1.0 - x) ** 2 * np.exp(-(x**2) - (y + 1.0) ** 2)
+    valleys = 10.0 * (x / 5.0 - x**3 - y**5) * np.exp(-(x**2) - y**2)
+    return np.asarray(hills - valleys - np.exp(-((x + 1.0) ** 2) - y**2) / 3.0)
+
+
+def restricted_tournament(rng: np.random.Generator, *, n: int = 60, evaluations: int = 12_000) -> Floats:
+    """A population (n, 2) that holds several peaks: an offspring meets the most similar of half of it."""
+    population = rng.uniform(-_BOUND, _BOUND, (n, 2))
+    fitness = landscape(population)
+    window = n // 2
+    for _ in range((evaluations - n) // 2):
+        first, second = population[rng.choice(n, 2, replace=False)]
+        weight = rng.uniform(-0.25, 1.25, 2)
+        children = np.array([weight * first + (1 - weight) * second, weight * second + (1 - weight) * first])
+        children = np.clip(children + rng.normal(0.0, 0.05, (2, 2)), -_BOUND, _BOUND)
+        for child, value in zip(children, landscape(children), strict=True):
+            rivals = rng.choice(n, window, replace=False)
+            nearest = rivals[np.argmin(((population[rivals] - child) ** 2).sum(axis=1))]
+            if value > fitness[nearest]:
+                population[nearest], fitness[nearest] = child, value
+    return population
+
+
+def optimum(seed: int) -> tuple[Floats, Floats]:
+    """The best point (2,) that CMA-ES finds, and the means it went through (m, 2); ImportError without `cma`."""
+    try:
+        import cma
+    except ImportError:
+        raise ImportError("this figure needs the package cma: pip install 'tesselite[concept]'") from None
+    options = {"bounds": [-_BOUND, _BOUND], "seed": seed + 1, "verbose": -9, "popsize": 24, "maxfevals": 3000}
+    strategy = cma.CMAEvolutionStrategy([-2.0, -2.0], 2.0, options)
+    means = [np.array(strategy.mean)]
+    while not strategy.stop():
+        points = strategy.ask()
+        strategy.tell(points, (-landscape(np.array(points))).tolist())
+        means.append(np.clip(strategy.mean, -_BOUND, _BOUND))
+    return np.array(strategy.result.xbest), np.array(means)
+
+
+def _outlines(ax: Any, tessellation: GridTessellation | VoronoiTessellation, pixels: int = 1200) -> None:
+    """The borders between niches, found by the tessellation's own look-up, and the centroids."""
+    centres = (np.arange(pixels) + 0.5) / pixels
+    x, y = np.meshgrid(centres, centres)
+    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
+    edge = np.zeros((pixels, pixels), bool)
+    edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
+    edge[1:, :] |= niches[1:, :] != niches[:-1, :]
+    thick = edge.copy()
+    for shift in (1, 2):
+        thick[:, shift:] |= edge[:, :-shift]
+        thick[shift:, :] |= edge[:-shift, :]
+    image = np.ones((pixels, pixels, 4))
+    image[thick] = (0.25, 0.25, 0.25, 1.0)
+    ax.imshow(image, origin="lower", extent=(0, 1, 0, 1), interpolation="antialiased")
+    if isinstance(tessellation, VoronoiTessellation):
+        ax.plot(*tessellation.unit_centroids.T, "o", color=LINES[1], markersize=5)
+    ax.set(xticks=[], yticks=[], box_aspect=1.0, xlabel="feature 1", ylabel="feature 2")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(True)
+
+
+def draw_grid_beside_cvt(made: Any, *, seed: int = 1) -> None:
+    """Figure 1: 5 cells per feature make 25 niches in two dimensions; a CVT has as many as one asks for, here 7."""
+    space = FeatureSpace.unit(2)
+    left, right = made.subplots(1, 2)
+    _outlines(left, GridTessellation(space, 5))
+    left.set_title("MAP-Elites: a grid\n5 cells per feature, 5² = 25 niches")
+    _outlines(right, cvt(space, 7, seed=seed))
+    right.set_title("CVT-MAP-Elites: a centroidal\nVoronoi tessellation, k = 7 niches")
+
+
+def _illuminated(seed: int) -> Archive:
+    """MAP-Elites on the same function, with its two variables as features."""
+    from tesselite.function_problem import problem
+    from tesselite.search import illuminate
+    from tesselite.solution_space import Box
+    from tesselite.variation import gaussian
+
+    hills = problem(
+        solutions=Box(2, -_BOUND, _BOUND), features={"x": (-_BOUND, _BOUND), "y": (-_BOUND, _BOUND)}, batch=True
+    )(lambda points: (landscape(points), points))
+    return illuminate(hills, evaluations=20_000, grid=20, variation=gaussian(0.1), seed=seed)
+
+
+def draw_three_aims(made: Any, *, seed: int = 1) -> None:
+    """Figure 2: what CMA-ES, restricted tournament selection and MAP-Elites return on the same landscape."""
+    axis = np.linspace(-_BOUND, _BOUND, 241)
+    x, y = np.meshgrid(axis, axis)
+    height = landscape(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
+    axes = made.subplots(1, 3, sharex=True, sharey=True)
+    for ax in axes:
+        ax.contourf(x, y, height, 24, cmap=FITNESS_COLOURS)
+        ax.set(box_aspect=1.0, xticks=[], yticks=[], xlim=(-_BOUND, _BOUND), ylim=(-_BOUND, _BOUND))
+    best, means = optimum(seed)
+    axes[0].plot(*means.T, "-", color="white", linewidth=1.0)
+    axes[0].plot(*best, "o", color="white", markeredgecolor="black", markersize=8)
+    axes[0].set_title("A  optimisation (CMA-ES):\none solution")
+    found = restricted_tournament(np.random.default_rng(seed))
+    axes[1].plot(*found.T, "o", color="white", markeredgecolor="black", markersize=5, markeredgewidth=0.6)
+    axes[1].set_title("B  multimodal optimisation\n(restricted tournament selection): the peaks")
+    elites = _illuminated(seed).elites()
+    axes[2].plot(*elites.solutions.T, "o", color="white", markeredgecolor="black", markersize=2.6, markeredgewidth=0.4)
+    axes[2].set_title(f"C  illumination (MAP-Elites):\nthe elite of every niche, {len(elites)}")
+
+
+def concept_figures(out: Path, kind: str = "png", *, seed: int = 1) -> list[Path]:
+    """Draw both figures into files; ImportError, after the first, without the package `cma`."""
+    files = []
+    with figure(8.0, 4.4) as made:
+        draw_grid_beside_cvt(made, seed=seed)
+        files.append(save(made, out / f"grid_beside_cvt.{kind}"))
+    with figure(12.0, 4.4) as made:
+        draw_three_aims(made, seed=seed)
+        files.append(save(made, out / f"optimisation_and_illumination.{kind}"))
+    return files

@@ -1,0 +1,351 @@
+"""Assessment in scenarios, expected best performance and expected quality: solved by hand, resumed, damaged."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import tesselite as tl
+from tesselite.assessment.quality import (
+    expected_best,
+    expected_quality,
+    expected_share,
+    histogram,
+    share,
+    shares_of_histogram,
+)
+from tesselite.assessment.scenarios import Assessment, assess, assess_run
+
+
+class Calls:
+    """Counts evaluations by scenario, so that a test can see what was computed again."""
+
+    def __init__(self):
+        self.rows: dict[str | None, int] = {}
+        self.fail_in: str | None = None
+
+
+def toy(calls=None, scenarios=("windy", "dark"), direction="max"):
+    @tl.problem(
+        solutions=tl.Box(2, 0, 1),
+        features={"a": (0, 1), "b": (0, 1)},
+        scenarios=scenarios,
+        direction=direction,
+        batch=True,
+    )
+    def walk(x, scenario):
+        if calls is not None:
+            if calls.fail_in is not None and scenario == calls.fail_in:
+                raise KeyboardInterrupt
+            calls.rows[scenario] = calls.rows.get(scenario, 0) + len(x)
+        fitness = x.sum(axis=1)
+        if scenario == "windy":
+            fitness = fitness - 2 * x[:, 0]
+        if scenario == "dark":
+            fitness = np.where(x[:, 1] > 0.5, np.nan, fitness)
+        return fitness, x
+
+    return walk
+
+
+def archive_of(problem, solutions, grid=10):
+    archive = tl.Archive(tl.GridTessellation(problem.features, grid), 2, direction=problem.direction)
+    solutions = np.array(solutions, dtype=float)
+    archive.add_evaluated(solutions, problem.evaluate(solutions), 0)
+    return archive
+
+
+SOLUTIONS = [[0.05, 0.05], [0.25, 0.95], [0.95, 0.15]]
+
+
+def test_by_hand():
+    problem = toy()
+    found = assess(archive_of(problem, SOLUTIONS), problem)
+    assert found.settings == ("training", "windy", "dark")
+    assert found.scenarios == ("windy", "dark")
+    assert found.niches.tolist() == sorted(found.niches.tolist())
+    rows = dict(zip(found.niches.tolist(), range(3), strict=True))
+    order = [rows[n] for n in archive_of(problem, SOLUTIONS).tessellation.niche_of(np.array(SOLUTIONS)).tolist()]
+    np.testing.assert_allclose(found.fitness["training"][order], [0.1, 1.2, 1.1])
+    np.testing.assert_allclose(found.fitness["windy"][order], [0.0, 0.7, -0.8])
+    np.testing.assert_allclose(found.fitness["dark"][order], [0.1, np.nan, 1.1])
+    assert found.best("training") == pytest.approx(1.2)
+    assert found.best("windy") == pytest.approx(0.7)
+    assert found.best("dark") == pytest.approx(1.1)
+    assert found.valid("dark") == 2
+    assert found.best_niche("windy") == found.niches[order[1]]
+    assert (found.elites, len(found), found.changed) == (3, 3, 0)
+
+
+def test_minimised_best_and_nothing_valid():
+    problem = toy(direction="min")
+    found = assess(archive_of(problem, SOLUTIONS[1:2]), problem)
+    assert found.best("training") == pytest.approx(1.2)
+    assert found.best("dark") is None
+    assert found.best_niche("dark") is None
+    found = assess(archive_of(problem, SOLUTIONS), problem)
+    assert found.best("windy") == pytest.approx(-0.8)
+    with pytest.raises(ValueError, match="setting: expected"):
+        found.best("rainy")
+
+
+def test_at_most_draws_without_replacement_and_by_seed():
+    problem = toy()
+    archive = tl.illuminate(problem, evaluations=600, grid=20, seed=1)
+    one, same, other = (assess(archive, problem, at_most=50, seed=s) for s in (1, 1, 2))
+    assert len(one) == 50 == len(set(one.niches.tolist()))
+    assert one.elites == len(archive) > 50
+    np.testing.assert_array_equal(one.niches, same.niches)
+    assert one.niches.tolist() != other.niches.tolist()
+    everyone = assess(archive, problem)
+    assert len(everyone) == len(archive)
+
+
+def test_every_elite_is_drawn_equally_often():
+    # 30 of 60 elites, 200 draws: each elite is drawn 100 +- 7.1 times; 5 sigma for 60 of them: chance below 1e-4.
+    problem = toy()
+    rng = np.random.default_rng(0)
+    archive = archive_of(problem, rng.random((400, 2)), grid=8)
+    counts = dict.fromkeys(archive.elites().niches.tolist(), 0)
+    n = len(archive)
+    for seed in range(200):
+        for niche in assess(archive, problem, scenarios=[], at_most=n // 2, seed=seed).niches.tolist():
+            counts[niche] += 1
+    expected = 200 * (n // 2) / n
+    assert max(abs(c - expected) for c in counts.values()) < 5 * (200 * 0.25) ** 0.5
+
+
+def test_file(tmp_path):
+    problem = toy()
+    file = tmp_path / "assessment.parquet"
+    found = assess(archive_of(problem, SOLUTIONS), problem, out=file, seed=3, spec="my:walk")
+    table = pq.read_table(file)
+    assert table.column_names == ["niche", "training", "windy", "dark"]
+    assert table["dark"].null_count == 1
+    assert table["windy"].null_count == 0
+    about = json.loads(table.schema.metadata[b"tesselite"])
+    assert about["format"] == 1
+    assert about["problem"] == "my:walk"
+    assert about["seed"] == 3
+    assert about["elites"] == about["assessed"] == 3
+    assert about["valid"] == {"training": 3, "windy": 3, "dark": 2}
+    again = Assessment.load(file)
+    np.testing.assert_array_equal(again.niches, found.niches)
+    for name in found.settings:
+        np.testing.assert_array_equal(again.fitness[name], found.fitness[name])
+    assert again.save(tmp_path / "copy.parquet").read_bytes() == file.read_bytes()
+
+
+def test_stopped_and_continued_computes_nothing_twice(tmp_path):
+    calls = Calls()
+    problem = toy(calls)
+    archive = archive_of(problem, SOLUTIONS)
+    calls.rows.clear()
+    calls.fail_in = "dark"
+    file = tmp_path / "a.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        assess(archive, problem, out=file)
+    assert Assessment.load(file).settings == ("training", "windy")
+    calls.fail_in = None
+    seen = []
+    found = assess(archive, problem, out=file, progress=lambda done, total: seen.append((done, total)))
+    assert calls.rows == {None: 3, "windy": 3, "dark": 3}
+    assert seen[-1] == (9, 9)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    plain = assess(archive, toy())
+    for name in plain.settings:
+        np.testing.assert_array_equal(found.fitness[name], plain.fitness[name])
+    calls.rows.clear()
+    assess(archive, problem, out=file)
+    assert calls.rows == {}
+
+
+def test_one_scenario_first_the_others_later(tmp_path):
+    calls = Calls()
+    problem = toy(calls)
+    archive = archive_of(problem, SOLUTIONS)
+    file = tmp_path / "a.parquet"
+    assert assess(archive, problem, scenarios=["dark"], out=file).settings == ("training", "dark")
+    calls.rows.clear()
+    assert assess(archive, problem, out=file).settings == ("training", "windy", "dark")
+    assert calls.rows == {"windy": 3}
+
+
+def test_an_archive_that_went_on_is_assessed_anew(tmp_path):
+    problem = toy()
+    file = tmp_path / "a.parquet"
+    assess(archive_of(problem, SOLUTIONS), problem, out=file)
+    found = assess(archive_of(problem, [*SOLUTIONS, [0.5, 0.5]]), problem, out=file)
+    assert len(found) == len(Assessment.load(file)) == 4
+
+
+def test_foreign_files_are_not_overwritten(tmp_path):
+    problem = toy()
+    archive = archive_of(problem, SOLUTIONS)
+    file = archive.save(tmp_path / "archive.parquet")
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="not an assessment"):
+        assess(archive, problem, out=file)
+    assert file.read_bytes() == before
+    (tmp_path / "text.parquet").write_text("hello")
+    with pytest.raises(ValueError, match="not a readable"):
+        Assessment.load(tmp_path / "text.parquet")
+    with pytest.raises(FileNotFoundError):
+        Assessment.load(tmp_path / "none.parquet")
+
+
+def test_refusals():
+    problem = toy()
+    archive = archive_of(problem, SOLUTIONS)
+    with pytest.raises(ValueError, match="no scenario 'rainy'; it has 'windy', 'dark'"):
+        assess(archive, problem, scenarios=["rainy"])
+    with pytest.raises(ValueError, match="at_most"):
+        assess(archive, problem, at_most=0)
+    with pytest.raises(ValueError, match="empty"):
+        assess(archive.empty_copy(), problem)
+    with pytest.raises(ValueError, match="archive: expected one of"):
+        assess(archive, toy(direction="min"))
+    clash = toy(scenarios=["training"])
+    with pytest.raises(ValueError, match="something else"):
+        assess(archive, clash)
+
+
+def test_a_scenario_may_be_called_niche(tmp_path):
+    problem = toy(scenarios=["niche"])
+    found = assess(archive_of(problem, SOLUTIONS), problem, out=tmp_path / "a.parquet")
+    again = Assessment.load(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(again.fitness["niche"], found.fitness["niche"])
+    np.testing.assert_array_equal(again.niches, found.niches)
+
+
+def test_noise_is_noticed():
+    noise = np.random.default_rng(0)
+
+    @tl.problem(solutions=tl.Box(1), features={"a": (0, 1)})
+    def noisy(x):
+        return noise.normal(), x
+
+    found = assess(tl.illuminate(noisy, evaluations=50, grid=10, seed=1), noisy)
+    assert found.changed == len(found)
+    assert found.settings == ("training",)
+
+
+def test_run_folder(tmp_path):
+    from tesselite.run import start
+
+    problem = toy()
+    start(problem, tmp_path / "run", evaluations=300, grid=5, seed=1)
+    found = assess_run(tmp_path / "run", problem)
+    assert Assessment.load(tmp_path / "run" / "assessment.parquet").niches.tolist() == found.niches.tolist()
+    with pytest.raises(ValueError, match="no run is here"):
+        assess_run(tmp_path)
+
+
+def test_threads_do_not_matter():
+    import numba
+
+    @tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, scenarios=["half"])
+    @numba.njit
+    def compiled(x, scenario):
+        return (x[0] if scenario < 0 else 0.5 * x[0]), x
+
+    archive = archive_of(compiled, np.random.default_rng(0).random((500, 2)))
+    one, two = (assess(archive, compiled, threads=t) for t in (1, 2))
+    for name in one.settings:
+        np.testing.assert_array_equal(one.fitness[name], two.fitness[name])
+    np.testing.assert_array_equal(one.fitness["half"], 0.5 * one.fitness["training"])
+
+
+# -- expected best performance and expected quality ----------------------------------------------------------------
+
+
+def assessed(direction="max", **fitness):
+    fitness = {name: np.array(values, dtype=float) for name, values in fitness.items()}
+    n = len(next(iter(fitness.values())))
+    return Assessment("toy", direction, np.arange(n), fitness, n, 0, 10_000, 0, "")
+
+
+def test_share_is_up_to_x_for_min_and_strictly_above_x_for_max():
+    values = [1.0, 2.0, 2.0, 5.0]
+    assert share(values, 2.0, "min") == 0.75  # P(X <= 2)
+    assert share(values, 2.0, "max") == 0.25  # P(X > 2)
+    np.testing.assert_array_equal(share(values, [0, 1, 4.9, 5], "min"), [0, 0.25, 0.75, 1])
+    np.testing.assert_array_equal(share(values, [0, 1, 4.9, 5], "max"), [1, 0.75, 0.25, 0])
+
+
+def test_invalid_solutions_count_and_never_reach_anything():
+    values = [1.0, np.nan, 3.0, np.nan]
+    assert share(values, 100.0, "min") == 0.5
+    assert share(values, -100.0, "max") == 0.5
+    assert share([np.nan], 0.0, "max") == 0.0
+
+
+@pytest.mark.parametrize("direction", ["min", "max"])
+def test_histogram_holds_the_same_shares_exactly(direction):
+    rng = np.random.default_rng(2)
+    values = np.round(rng.normal(size=300), 1)
+    values[::7] = np.nan
+    levels = np.round(np.linspace(-2, 2, 41), 1)
+    counts = histogram(values, levels)
+    assert counts.sum() == np.isfinite(values).sum()
+    np.testing.assert_array_equal(shares_of_histogram(counts, 300, direction), share(values, levels, direction))
+
+
+def test_histogram_by_hand():
+    assert histogram([1, 2, 2, 3, 9], [1, 2, 4]).tolist() == [1, 2, 1, 1]
+    with pytest.raises(ValueError, match="increasing"):
+        histogram([1], [2, 1])
+
+
+def test_expected_best_is_the_median_over_runs():
+    runs = [
+        assessed("min", training=[3, 1], e=[9, 8]),
+        assessed("min", training=[5, 2], e=[np.nan, 7]),
+        assessed("min", training=[9, 4], e=[np.nan, np.nan]),
+    ]
+    assert expected_best(runs) == {"training": 2.0, "e": 8.0}  # bests: 1, 2, 4 and 8, 7, infinitely bad
+    assert expected_best(runs, ["e"]) == {"e": 8.0}
+    assert expected_best([runs[2]]) == {"training": 4.0, "e": None}
+
+
+def test_expected_quality_is_the_median_over_runs_times_scenarios():
+    # Shares above 1 in the six pairs: 0, 1/2, 1, 1/2, 1/2, 1, median 1/2; above 2: 0, 0, 1/2, 1/2, 0, 1, median 1/4.
+    runs = [
+        assessed(training=[9, 9], e1=[0, 1], e2=[2, 0], e3=[3, 2]),
+        assessed(training=[9, 9], e1=[3, 1], e2=[2, 1], e3=[4, 3]),
+    ]
+    quality = expected_quality(runs, [1, 2])
+    assert quality.shares.shape == (6, 2)
+    np.testing.assert_array_equal(quality.median, [0.5, 0.25])
+    assert quality.at(1) == 0.5
+    assert quality.at(2.0) == 0.25
+    np.testing.assert_array_equal(quality.column(2), [0, 0, 0.5, 0.5, 0, 1])
+    np.testing.assert_array_equal(quality.lower, [0.5, 0.0])
+    np.testing.assert_array_equal(quality.upper, [0.875, 0.5])
+    assert expected_share(runs, 1.5) == 0.5
+    assert expected_share(runs, 1.5, ["training"]) == 1.0
+    with pytest.raises(ValueError, match="nearest is 2"):
+        quality.at(2.2)
+
+
+def test_the_papers_example_counts_200_numbers():
+    runs = [assessed(training=[1], **{f"e{i}": [i] for i in range(10)}) for _ in range(20)]
+    assert expected_quality(runs, [0.0]).shares.shape == (200, 1)
+
+
+def test_without_scenarios_the_training_setting_is_meant():
+    assert expected_share([assessed(training=[1, 2])], 1) == 0.5
+
+
+def test_mixtures_are_refused():
+    with pytest.raises(ValueError, match="same direction"):
+        expected_best([assessed("min", training=[1]), assessed("max", training=[1])])
+    with pytest.raises(ValueError, match="same scenarios"):
+        expected_quality([assessed(training=[1], a=[1]), assessed(training=[1], b=[1])], [0])
+    with pytest.raises(ValueError, match="at least one"):
+        expected_best([])
+    with pytest.raises(ValueError, match="settings: expected"):
+        expected_quality([assessed(training=[1])], [0], ["x"])

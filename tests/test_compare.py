@@ -1,0 +1,298 @@
+"""Comparison of groups of runs: numbers solved by hand, tables, the structure of figures, the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tesselite.assessment.comparing_runs import compare_folders
+from tesselite.assessment.comparison import Comparison, Group, Measure
+from tesselite.assessment.metrics import Metrics
+from tesselite.assessment.quality import histogram
+from tesselite.assessment.trial import Trial
+from tesselite.report.comparison_figures import (
+    colours,
+    comparison_figures,
+    draw_best,
+    draw_niches_and_spread,
+    draw_progress,
+    draw_quality,
+)
+from tesselite.report.style import figure
+
+LEVELS = (0.0, 1.0, 2.0, 3.0)
+
+
+def trial(group, number, fitness, *, direction="max", coverage=0.5, spread=0.4, progress=None):
+    """A trial from the fitness of its elites in each setting, the first of which is training."""
+    fitness = {name: np.array(values, dtype=float) for name, values in fitness.items()}
+    choose = np.nanmax if direction == "max" else np.nanmin
+    best = {name: None if np.isnan(v).all() else float(choose(v)) for name, v in fitness.items()}
+    n = len(next(iter(fitness.values())))
+    return Trial(
+        group=group,
+        number=number,
+        seed=number,
+        direction=direction,
+        settings={"problem": "toy", "evaluations": 100},
+        metrics=Metrics(n, 10, coverage, 1.0, 0.0, best["training"], 0.0, spread),
+        assessed=n,
+        changed=0,
+        levels=LEVELS,
+        best=best,
+        valid={name: int(np.isfinite(v).sum()) for name, v in fitness.items()},
+        histograms={name: tuple(histogram(v, LEVELS).tolist()) for name, v in fitness.items()},
+        progress=progress
+        or {"evaluations": [10, 100], "coverage": [0.1, coverage], "best_fitness": [1, 2], "qd_score": [None, 1]},
+    )
+
+
+def groups():
+    a = [
+        trial("a", 0, {"training": [1, 3], "e1": [0.5, 1.5], "e2": [2.5, 3.5]}, coverage=0.2),
+        trial("a", 1, {"training": [2, 5], "e1": [1.5, 2.5], "e2": [np.nan, 0.5]}, coverage=0.4),
+        trial("a", 2, {"training": [2, 4], "e1": [1.5, 0.5], "e2": [np.nan, np.nan]}, coverage=0.3),
+    ]
+    b = [trial("b", i, {"training": [1, i], "e1": [i, i], "e2": [0, 0]}, spread=None) for i in range(2)]
+    return Group("a", "A", tuple(a), "x"), Group("b", "B", tuple(b), "y", ours=True)
+
+
+def test_expected_best_by_hand():
+    comparison = Comparison(groups())
+    a, _ = comparison.groups
+    assert comparison.settings == ("training", "e1", "e2")
+    assert comparison.bests(a, "training").tolist() == [3, 5, 4]
+    assert comparison.expected_best(a, "training") == 4
+    assert comparison.bests(a, "e2").tolist() == [3.5, 0.5, -math.inf]  # no valid solution is infinitely bad
+    assert comparison.expected_best(a, "e2") == 0.5
+    assert comparison.mean_expected_best(a) == (1.5 + 0.5) / 2
+
+
+def test_quality_is_over_runs_times_scenarios():
+    comparison = Comparison(groups())
+    a, _ = comparison.groups
+    quality = comparison.quality(a)
+    assert quality.shares.shape == (6, 4)
+    # Share above 1 in e1, e2 of each run: 1/2, 1; 1, 0; 1/2, 0.
+    assert quality.column(1.0).tolist() == [0.5, 1, 1, 0, 0.5, 0]
+    assert quality.at(1.0) == 0.5
+    assert comparison.quality(a, ["training"]).column(2.0).tolist() == [0.5, 0.5, 0.5]
+
+
+def test_measures():
+    comparison = Comparison(groups())
+    a, b = comparison.groups
+    assert comparison.values(a, Measure("coverage", "")).tolist() == [0.2, 0.4, 0.3]
+    assert comparison.values(b, Measure("spread", "")).tolist() == []
+    # The median over the scenarios of each run.
+    assert comparison.values(a, Measure("best", "")).tolist() == [2.5, 1.5, -math.inf]
+    assert comparison.values(a, Measure("share", "", x=1.0)).tolist() == [0.75, 0.5, 0.25]
+    assert len(comparison.values(a, Measure("share", "", x=1.0, pooled=True))) == 6
+    with pytest.raises(ValueError, match="kind: expected"):
+        comparison.values(a, Measure("luck", ""))
+    with pytest.raises(ValueError, match="group: expected one of a, b"):
+        comparison.group("c")
+
+
+def test_scale_turns_fitness_and_levels_into_shown_units():
+    plain, scaled = Comparison(groups()), Comparison(groups(), "speed", 0.2)
+    a = plain.groups[0]
+    assert scaled.expected_best(a, "training") == pytest.approx(0.8)
+    assert scaled.quality(a).at(0.2) == plain.quality(a).at(1.0)
+
+
+def test_tables():
+    comparison = Comparison(groups(), training_name="open")
+    metrics = comparison.metrics_table([Measure("share", "share > 1", x=1.0)])
+    assert list(metrics.columns) == [
+        "pair", "runs", "filled niches", "coverage", "spread", "QD score", "best in open", "best, median scenario",
+        "share > 1",
+    ]  # fmt: skip
+    assert metrics.rows[0][:2] == ["A", 3]
+    assert metrics.rows[0][3] == "0.3 [0.25, 0.35]"
+    assert metrics.rows[1][4] is None
+    best = comparison.best_table()
+    assert [row[0] for row in best.rows] == ["open", "e1", "e2"]
+    assert best.rows[0][1] == "4 [3.5, 4.5]"
+    tests = comparison.tests_table([("a", "b")], [Measure("coverage", "coverage"), Measure("spread", "spread")])
+    assert len(tests.rows) == 1  # b has no spread
+    row = dict(zip(tests.columns, tests.rows[0], strict=True))
+    assert row["A12"] == 0.0
+    assert row["U"] == 0.0
+    assert row["p"] == row["p (Holm)"] == pytest.approx(0.2, abs=0.1)
+    data = comparison.data_table([Measure("share", "share > 1", x=1.0)])
+    assert len(data.rows) == 5
+    assert data.rows[2][-1] == 0.25
+    quality = comparison.quality_table()
+    assert [row[0] for row in quality.rows] == list(LEVELS)
+    assert len(quality.columns) == 5
+
+
+def test_what_does_not_fit_together_is_refused():
+    a, b = groups()
+    with pytest.raises(ValueError, match="at least one trial"):
+        Comparison((replace(a, trials=()),))
+    with pytest.raises(ValueError, match="in each"):
+        Comparison((a, replace(b, trials=())))
+    other = replace(b.trials[0], direction="min")
+    with pytest.raises(ValueError, match="b trial 0 differs from a trial 0"):
+        Comparison((a, replace(b, trials=(other,))))
+
+
+def test_trials_survive_their_file(tmp_path):
+    one = groups()[0].trials[2]
+    again = Trial.load(one.save(tmp_path / "deep" / "000.json"))
+    assert again == one
+    assert max(len(line) for line in (tmp_path / "deep" / "000.json").read_text().splitlines()) < 200
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(ValueError, match="not the summary of a trial"):
+        Trial.load(tmp_path / "bad.json")
+
+
+# -- figures -------------------------------------------------------------------------------------------------------
+
+
+def test_families_share_a_hue_and_no_two_groups_a_colour():
+    a, b = groups()
+    many = [replace(a, name=f"a{i}") for i in range(6)] + [replace(b, name=f"b{i}") for i in range(4)]
+    chosen = colours(many)
+    assert len({tuple(np.round(c, 3)) for c in chosen.values()}) == 10
+
+
+def test_box_plots_have_a_column_for_each_setting_with_its_drawing():
+    drawn = []
+    comparison = Comparison(groups(), training_name="open")
+    with figure() as made:
+        draw_best(made, comparison, lambda ax, scenario: drawn.append(scenario), overall=True)
+        titles = [ax.get_title() for ax in made.axes if ax.get_title()]
+        assert titles == ["open", "e1", "e2", "all"]
+        assert drawn == [None, "e1", "e2"]
+        medians = [
+            line.get_ydata()[0]
+            for line in made.axes[4].lines
+            if line.get_color() == "black" and len(line.get_ydata()) == 2 and line.get_linewidth() == 1.3
+        ]
+        assert medians == [4, 1]
+        assert "higher is better" in made.axes[4].get_ylabel()
+
+
+def test_quality_figure_draws_the_medians():
+    comparison = Comparison(groups())
+    with figure() as made:
+        draw_quality(made, comparison)
+        lines = made.axes[0].lines
+        assert [line.get_linestyle() for line in lines] == [":", "-", ":", "-"]
+        np.testing.assert_array_equal(lines[0].get_ydata(), comparison.quality(comparison.groups[0]).median)
+        assert "P(X > x)" in made.axes[0].get_ylabel()
+
+
+def test_progress_takes_the_last_known_value_of_each_run():
+    slow = {"evaluations": [50, 100], "coverage": [0, 1], "best_fitness": [5, 9], "qd_score": [0, 0]}
+    fast = {"evaluations": [20, 60, 100], "coverage": [0, 1, 1], "best_fitness": [1, 2, 3], "qd_score": [0, 0, 0]}
+    fitness = {"training": [1.0]}
+    trials = (trial("a", 0, fitness, progress=slow), trial("a", 1, fitness, progress=fast))
+    with figure() as made:
+        draw_progress(made, Comparison((Group("a", "A", trials),)))
+        line = made.axes[0].lines[0]
+        assert line.get_xdata().tolist() == [50, 100]
+        assert line.get_ydata().tolist() == [(5 + 1) / 2, (9 + 3) / 2]
+
+
+def test_niches_and_spread_has_two_panels():
+    with figure() as made:
+        draw_niches_and_spread(made, Comparison(groups()))
+        assert [ax.get_title() for ax in made.axes] == ["Share of filled niches", "Spread of elites"]
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_figure_files(tmp_path, kind):
+    files = comparison_figures(Comparison(groups()), tmp_path, kind)
+    assert [file.stem for file in files] == [
+        "best_performance", "niches_and_spread", "expected_quality", "progress_best_fitness", "progress_coverage",
+    ]  # fmt: skip
+    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[kind]
+    assert all(file.read_bytes().startswith(start) for file in files)
+    if kind == "svg":
+        ET.parse(files[0])
+
+
+# -- run folders and the command -----------------------------------------------------------------------------------
+
+TOY = """
+import tesselite as tl
+
+@tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, scenarios=["half", "never"], batch=True)
+def walk(x, scenario):
+    fitness = x.sum(axis=1) * (0.5 if scenario == "half" else 1.0)
+    if scenario == "never":
+        fitness = fitness * float("nan")
+    return fitness, x
+"""
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    from tesselite.problems import by_name
+    from tesselite.run import start
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy_compare.py").write_text(TOY)
+    problem = by_name("toy_compare:walk")
+    for seed in range(3):
+        start(
+            problem, tmp_path / f"fine-{seed}", spec="toy_compare:walk", evaluations=300, initial=100, grid=8, seed=seed
+        )
+        start(
+            problem,
+            tmp_path / f"rough-{seed}",
+            spec="toy_compare:walk",
+            evaluations=300,
+            initial=100,
+            grid=2,
+            seed=seed,
+        )
+    return tmp_path
+
+
+def test_compare_folders(runs):
+    fine, rough = ([runs / f"{name}-{seed}" for seed in range(3)] for name in ("fine", "rough"))
+    comparison, measures = compare_folders({"fine": fine, "rough": rough}, [1.0])
+    assert comparison.settings == ("training", "half", "never")
+    group = comparison.group("fine")
+    assert comparison.expected_best(group, "half") == pytest.approx(comparison.expected_best(group, "training") / 2)
+    assert comparison.expected_best(group, "never") == -math.inf
+    assert 0 < comparison.quality(group, ["training"]).at(1.0) < 1
+    assert "share > 1, median over scenarios" in [m.label for m in measures]
+    assert (runs / "fine-0" / "assessment.parquet").exists()
+    with pytest.raises(ValueError, match="at least one run"):
+        compare_folders({"fine": fine, "rough": []})
+
+
+def test_command_line(runs):
+    from tesselite.cli.app import app
+
+    run = CliRunner().invoke
+    found = run(app, ["assess", "fine-0", "rough-0", "--share", "1", "--json"])
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)["runs"]
+    assert [one["run"] for one in told] == ["fine-0", "rough-0"]
+    assert told[0]["settings"]["half"]["best"] == pytest.approx(told[0]["settings"]["training"]["best"] / 2)
+    assert told[0]["settings"]["never"] == {"best": None, "niche": None, "valid": 0, "shares": {"1": 0.0}}
+    found = run(app, ["assess", "fine-0"])
+    assert "never" in found.stdout
+    command = ["compare", "fine-0", "fine-1", "fine-2", "--against", "rough-0", "rough-1", "rough-2", "-o", "out"]
+    found = run(app, [*command, "--names", "fine,rough", "--json"])
+    assert found.exit_code == 0, found.output
+    rows = json.loads(found.stdout)["tests"]
+    assert (rows[0]["first"], rows[0]["second"], rows[0]["n"], rows[0]["m"]) == ("fine", "rough", 3, 3)
+    page = (runs / "out" / "comparison.md").read_text()
+    assert "| fine | 3 |" in page
+    assert (runs / "out" / "figures" / "expected_quality.png").exists()
+    assert (runs / "out" / "tables" / "tests.tex").exists()
+    assert run(app, [*command, "--names", "one"]).exit_code != 0

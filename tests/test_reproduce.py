@@ -1,0 +1,349 @@
+"""Reproductions: nothing is computed twice, trials add up, stopping and continuing changes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tesselite.assessment.comparison import Measure
+from tesselite.assessment.trial import Trial
+from tesselite.experiments import reproduce
+from tesselite.experiments.reproduce_claims import CLAIMS, NUMBERS, claims_table, numbers_table
+from tesselite.experiments.reproduce_forecast import forecast
+from tesselite.experiments.reproduce_report import write_report
+from tesselite.experiments.reproduce_studies import STUDIES, Pair, Study, scaled
+
+TOY = """
+import tesselite as tl
+
+@tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, scenarios=["half"], batch=True)
+def walk(x, scenario):
+    return x.sum(axis=1) * (0.5 if scenario == "half" else 1.0), x
+"""
+
+
+def pair(name, **options):
+    return Pair(name, name.upper(), "toy", "toy_reproduce:walk", "2d", 400, 100, 50, **options)
+
+
+STUDY = Study(
+    "toy",
+    "A toy",
+    (
+        pair("grid", grid=5),
+        pair("cvt", n_niches=20, n_samples=400),
+        pair("cvt2", n_niches=20, n_samples=400, ours=True),
+    ),
+    30,
+    400,
+    tuple(np.linspace(0, 2, 21).round(9).tolist()),
+    "speed",
+    "normal",
+    queries=(Measure("share", "share above 1", x=1.0),),
+    contrasts=(("grid", "cvt"),),
+)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy_reproduce.py").write_text(TOY)
+    return tmp_path / "out"
+
+
+def run(study, out, trials, workers=1):
+    jobs = reproduce.missing_jobs(study, out, trials, threads=1, keep_runs=False)
+    reproduce.carry_out(jobs, workers=workers)
+    return jobs
+
+
+def stripped(file):
+    """A trial without what depends on the clock."""
+    return replace(Trial.load(file), seconds={})
+
+
+def test_more_trials_on_the_same_folder_run_only_the_new_ones(toy):
+    first = run(STUDY, toy, 1)
+    assert [job.name for job in first] == ["grid, trial 0", "cvt, CVT", "cvt, trial 0", "cvt2, trial 0"]
+    before = {file: file.read_bytes() for file in toy.glob("trials/*/*.json")}
+    second = run(STUDY, toy, 3)
+    assert [job.number for job in second] == [1, 1, 1, 2, 2, 2]
+    assert all(file.read_bytes() == content for file, content in before.items())
+    assert len(list(toy.glob("trials/*/*.json"))) == 9
+    assert run(STUDY, toy, 2) == []
+    assert [p.name for p in (toy / "work").iterdir()] == ["cvt"]  # no archive stays
+    whole = toy.parent / "whole"
+    run(STUDY, whole, 3)
+    for file in sorted(toy.glob("trials/*/*.json")):
+        assert stripped(file) == stripped(whole / file.relative_to(toy))
+
+
+def test_a_trial_tells_what_the_archive_was(toy):
+    jobs = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=True)
+    reproduce.carry_out(jobs)
+    trial = Trial.load(reproduce.trial_file(toy, "cvt", 0))
+    from tesselite.archive import Archive
+
+    archive = Archive.load(toy / "work" / "cvt-000" / "archive.parquet")
+    assert trial.metrics.filled == len(archive) == trial.assessed
+    assert trial.best["training"] == archive.best_fitness
+    assert trial.best["half"] == archive.best_fitness / 2
+    assert trial.changed == 0
+    assert trial.progress["evaluations"][-1] == 400
+    assert sum(trial.histograms["half"]) == len(archive)
+    above = (archive.elites().fitness > 1.0).mean()
+    assert sum(trial.histograms["training"][11:]) / len(archive) == pytest.approx(above)
+
+
+def test_seeds_are_fixed_for_ever_and_rest_on_the_pair():
+    assert reproduce.trial_seed("maze:20d cvt 5000 p 2", 0) == 62974272
+    maze = "maze:20d cvt 5000 p 2"
+    assert len({reproduce.trial_seed(maze, t) for t in range(100)}) == 100
+    assert STUDY.pair("cvt").identity == STUDY.pair("cvt2").identity != STUDY.pair("grid").identity
+
+
+def test_equal_pairs_of_two_studies_share_trials(toy):
+    run(STUDY, toy, 2)
+    other = replace(STUDY, pairs=(pair("again", n_niches=20, n_samples=400), pair("else", grid=4)))
+    second = toy.parent / "second"
+    assert reproduce.adopt(other, second, [toy]) == 2
+    assert [job.name for job in reproduce.missing_jobs(other, second, 2, threads=1, keep_runs=False)] == [
+        "else, trial 0",
+        "else, trial 1",
+    ]
+    adopted = Trial.load(reproduce.trial_file(second, "again", 1))
+    assert adopted.group == "again"
+    assert adopted.seed == Trial.load(reproduce.trial_file(toy, "cvt", 1)).seed
+    assert reproduce.adopt(other, second, [toy]) == 0
+    with pytest.raises(ValueError, match="found no trials"):
+        reproduce.adopt(other, second, [toy.parent])
+
+
+def test_a_folder_of_other_settings_is_refused(toy):
+    run(STUDY, toy, 1)
+    with pytest.raises(ValueError, match="evaluations 400 instead of 800"):
+        reproduce.missing_jobs(scaled(STUDY, evaluations=800), toy, 1, threads=1, keep_runs=False)
+
+
+def test_what_was_interrupted_goes_on(toy):
+    class Stop(Exception):
+        pass
+
+    def stop_in(stage):
+        def report(now, done, total):
+            if now == stage and done >= total // 2:
+                raise Stop
+
+        return report
+
+    job = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=False)[0]
+    for stage in ("search", "assessment"):
+        with pytest.raises(Stop):
+            reproduce.run_job(job, stop_in(stage))
+    assert (toy / "work" / "grid-000").exists()
+    run(STUDY, toy, 1)
+    whole = toy.parent / "whole"
+    run(STUDY, whole, 1)
+    assert stripped(toy / "trials/grid/000.json") == stripped(whole / "trials/grid/000.json")
+
+
+def test_processes_give_the_same_and_failures_are_told(toy):
+    broken = replace(STUDY, pairs=(*STUDY.pairs[:2], replace(pair("bad", grid=3), problem="toy_reproduce:missing")))
+    with pytest.raises(RuntimeError, match="1 jobs failed") as error:
+        run(broken, toy, 1, workers=2)
+    assert "has no 'missing'" in str(error.value)
+    whole = toy.parent / "whole"
+    run(STUDY, whole, 1)
+    for name in ("grid", "cvt"):
+        assert stripped(toy / f"trials/{name}/000.json") == stripped(whole / f"trials/{name}/000.json")
+
+
+def test_forecast(toy):
+    jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
+    found = forecast(jobs, {}, 2)
+    assert found.n_trials == 6
+    assert 0 < found.seconds < 600
+    assert 0 < found.kept_bytes < found.working_bytes
+    assert "6 trials to run" in str(found)
+    trials = {"grid": [], "cvt": [], "cvt2": []}
+    run(STUDY, toy, 1)
+    trials = {
+        name: [replace(t, seconds={"all": 1000.0}) for t in found]
+        for name, found in reproduce.read_trials(STUDY, toy).items()
+    }
+    jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
+    assert forecast(jobs, trials, 2).seconds == 1500.0
+
+
+def test_report(toy):
+    with pytest.raises(ValueError, match="no trial is finished"):
+        write_report(STUDY, toy)
+    run(STUDY, toy, 2)
+    files = write_report(STUDY, toy)
+    text = files[0].read_text()
+    assert "3 pairs, 2 runs each of 400 evaluations (the paper: 30 runs of 400)" in text
+    for name in ("metrics", "best_performance", "tests", "trials", "expected_quality"):
+        assert (toy / "tables" / f"{name}.csv").exists()
+    for line in text.splitlines():
+        if line.startswith("!["):
+            assert (toy / line.split("(")[1].rstrip(")")).exists()
+    # The same trials give the same report, wherever they are.
+    before = {file: file.read_bytes() for file in files}
+    write_report(STUDY, toy)
+    assert all(file.read_bytes() == content for file, content in before.items())
+
+
+def test_scaled():
+    small = scaled(STUDY, evaluations=50, cvt_samples=100)
+    assert {p.evaluations for p in small.pairs} == {50}
+    assert {p.initial for p in small.pairs} == {50}
+    assert [p.n_samples for p in small.pairs] == [None, 100, 100]
+    with pytest.raises(ValueError, match="descriptors: expected some of 2d, got 3d"):
+        scaled(STUDY, descriptors=["3d"])
+
+
+# -- the paper's studies -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_studies_are_the_papers(name):
+    study = STUDIES[name]()
+    names = [p.name for p in study.pairs]
+    assert len(set(names)) == len(names)
+    assert all((p.grid is None) != (p.n_niches is None) for p in study.pairs)
+    for contrast in study.contrasts:
+        assert set(contrast) <= set(names)
+    for number in NUMBERS.get(name, []):
+        assert number.pair in names
+    for measure in study.queries:
+        assert np.isclose(np.array(study.levels) * study.scale, measure.x).any()
+    assert CLAIMS[name]
+    by_name = {p.name: p for p in study.pairs}
+    if name == "maze":
+        assert len([p for p in study.pairs if not p.ours]) == 9
+        assert (by_name["grid-2d"].grid, by_name["grid-10d"].grid, by_name["grid-20d"].grid) == (71, 3, 2)
+        assert {p.evaluations for p in study.pairs} == {200_000}
+        assert {p.n_niches for p in study.pairs if p.n_niches} == {5000}
+    if name == "hexapod":
+        assert len([p for p in study.pairs if not p.ours]) == 7
+        assert {p.evaluations for p in study.pairs} == {15_010_200}
+        assert by_name["grid-36d"].ours
+
+
+def test_claims_are_decided_by_the_numbers():
+    """Trials made up so that the paper's maze claims hold, then one spoilt."""
+    from test_compare import trial
+
+    from tesselite.assessment.comparison import Comparison, Group
+
+    study = STUDIES["maze"]()
+    paper = {(n.pair, n.label): float(n.paper) for n in NUMBERS["maze"]}
+    settings = ("training", *(str(i) for i in range(1, 17)))
+
+    def group(p, worse=0.0):
+        near = paper.get((p.name, "share within 20 units"), 0.0)
+        made = []
+        for t in range(2):
+            values = {s: np.full(100, 300.0) for s in settings}
+            for s in settings:
+                values[s][: round(100 * near)] = 15.0
+                values[s][0] = 9.0 + worse if s in ("8", "14") else 1.0
+            one = trial(p.name, t, values, direction="min", coverage=paper.get((p.name, "share of filled niches"), 0.0),
+                        spread=paper.get((p.name, "spread"), 0.1))  # fmt: skip
+            from tesselite.assessment.quality import histogram
+
+            histograms = {s: tuple(histogram(v, study.levels).tolist()) for s, v in values.items()}
+            made.append(replace(one, levels=study.levels, histograms=histograms, settings=p.settings()))
+        return Group(p.name, p.label, tuple(made), p.family, p.ours)
+
+    verdicts = [row[2] for row in claims_table(study, Comparison(tuple(group(p) for p in study.pairs))).rows]
+    assert verdicts == ["confirmed"] * len(verdicts)
+    spoilt = Comparison(tuple(group(p, 5.0 if p.name == "cvt-10d" else 0.0) for p in study.pairs))
+    assert [row[2] for row in claims_table(study, spoilt).rows][0] == "not confirmed"
+    few = Comparison(tuple(group(p) for p in study.pairs if p.name != "grid-20d"))
+    verdicts = [row[2] for row in claims_table(study, few).rows]
+    assert verdicts[4] == "not tested at this scale"
+    table = numbers_table(study, Comparison(tuple(group(p) for p in study.pairs)))
+    row = next(r for r in table.rows if r[0] == "share of filled niches" and r[1] == "MAP-Elites 20D")
+    assert row[2] == "0.005"
+    assert row[3].startswith("0.005")
+
+
+def command(*words, cwd):
+    return [sys.executable, "-m", "tesselite", "reproduce", *words]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["maze", "hexapod"])
+def test_quick_reproductions_from_the_command_line(tmp_path, study):
+    out = tmp_path / study
+    done = subprocess.run(
+        [sys.executable, "-m", "tesselite", "reproduce", study, "--quick", "-o", str(out), "--json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert str(out / "report.md") in json.loads(done.stdout)["files"]
+    text = (out / "report.md").read_text()
+    assert "not tested at this scale" in text
+    assert "The paper's numbers beside ours" in text
+    assert (out / "figures" / "best_performance.png").exists()
+
+
+@pytest.mark.slow
+def test_a_reproduction_that_is_terminated_goes_on(tmp_path):
+    words = [
+        sys.executable,
+        "-m",
+        "tesselite",
+        "reproduce",
+        "maze",
+        "--quick",
+        "--evaluations",
+        "6000",
+        "--descriptors",
+    ]
+    words += ["2d", "-o", "out", "--workers", "2"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 300
+    while not list(tmp_path.glob("out/work/*-000/progress.csv")) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    os.kill(process.pid, signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 143, said
+    assert "the same command continues" in said
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    assert len(list(tmp_path.glob("out/trials/*/*.json"))) == 4
+
+
+def test_concept_figures_without_drawing_them_all(tmp_path):
+    from tesselite.report.concept import draw_grid_beside_cvt, landscape, restricted_tournament
+    from tesselite.report.style import figure
+
+    with figure() as made:
+        draw_grid_beside_cvt(made)
+        assert "25 niches" in made.axes[0].get_title()
+        assert len(made.axes[1].lines[0].get_xdata()) == 7
+    peaks = np.array([[0.0, 1.58], [-0.46, -0.63], [1.29, 0.0]])
+    population = restricted_tournament(np.random.default_rng(1), evaluations=6000)
+    distance = np.linalg.norm(population[:, None] - peaks, axis=2)
+    assert set(distance.argmin(axis=1)) == {0, 1, 2}  # all three peaks are held
+    assert landscape(peaks).min() > 3.0
+
+
+@pytest.mark.slow
+def test_concept_command(tmp_path):
+    pytest.importorskip("cma")
+    from tesselite.report.concept import concept_figures, optimum
+
+    assert [file.name for file in concept_figures(tmp_path)] == [
+        "grid_beside_cvt.png",
+        "optimisation_and_illumination.png",
+    ]
+    np.testing.assert_allclose(optimum(1)[0], [-0.0093, 1.5814], atol=0.01)
