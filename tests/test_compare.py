@@ -245,8 +245,18 @@ def runs(tmp_path, monkeypatch):
     (tmp_path / "toy_compare.py").write_text(TOY)
     problem = by_name("toy_compare:walk")
     for seed in range(3):
-        start(problem, tmp_path / f"fine-{seed}", spec="toy_compare:walk", evaluations=300, initial=100, grid=8, seed=seed)
-        start(problem, tmp_path / f"rough-{seed}", spec="toy_compare:walk", evaluations=300, initial=100, grid=2, seed=seed)
+        start(
+            problem, tmp_path / f"fine-{seed}", spec="toy_compare:walk", evaluations=300, initial=100, grid=8, seed=seed
+        )
+        start(
+            problem,
+            tmp_path / f"rough-{seed}",
+            spec="toy_compare:walk",
+            evaluations=300,
+            initial=100,
+            grid=2,
+            seed=seed,
+        )
     return tmp_path
 
 

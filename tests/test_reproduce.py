@@ -37,7 +37,11 @@ def pair(name, **options):
 STUDY = Study(
     "toy",
     "A toy",
-    (pair("grid", grid=5), pair("cvt", n_niches=20, n_samples=400), pair("cvt2", n_niches=20, n_samples=400, ours=True)),
+    (
+        pair("grid", grid=5),
+        pair("cvt", n_niches=20, n_samples=400),
+        pair("cvt2", n_niches=20, n_samples=400, ours=True),
+    ),
     30,
     400,
     tuple(np.linspace(0, 2, 21).round(9).tolist()),
@@ -171,7 +175,10 @@ def test_forecast(toy):
     assert "6 trials to run" in str(found)
     trials = {"grid": [], "cvt": [], "cvt2": []}
     run(STUDY, toy, 1)
-    trials = {name: [replace(t, seconds={"all": 1000.0}) for t in found] for name, found in reproduce.read_trials(STUDY, toy).items()}
+    trials = {
+        name: [replace(t, seconds={"all": 1000.0}) for t in found]
+        for name, found in reproduce.read_trials(STUDY, toy).items()
+    }
     jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
     assert forecast(jobs, trials, 2).seconds == 1500.0
 
@@ -233,7 +240,7 @@ def test_studies_are_the_papers(name):
 
 def test_claims_are_decided_by_the_numbers():
     """Trials made up so that the paper's maze claims hold, then one spoilt."""
-    from test_compare import trial
+    from test_compare import trial  # noqa: I001
 
     from tesselite.assessment.comparison import Comparison, Group
 
@@ -260,7 +267,7 @@ def test_claims_are_decided_by_the_numbers():
     verdicts = [row[2] for row in claims_table(study, Comparison(tuple(group(p) for p in study.pairs))).rows]
     assert verdicts == ["confirmed"] * len(verdicts)
     spoilt = Comparison(tuple(group(p, 5.0 if p.name == "cvt-10d" else 0.0) for p in study.pairs))
-    assert [row[2] for row in claims_table(study, spoilt).rows][0] == "not confirmed"
+    assert claims_table(study, spoilt).rows[0][2] == "not confirmed"
     few = Comparison(tuple(group(p) for p in study.pairs if p.name != "grid-20d"))
     verdicts = [row[2] for row in claims_table(study, few).rows]
     assert verdicts[4] == "not tested at this scale"
@@ -291,7 +298,17 @@ def test_quick_reproductions_from_the_command_line(tmp_path, study):
 
 @pytest.mark.slow
 def test_a_reproduction_that_is_terminated_goes_on(tmp_path):
-    words = [sys.executable, "-m", "tesselite", "reproduce", "maze", "--quick", "--evaluations", "6000", "--descriptors"]
+    words = [
+        sys.executable,
+        "-m",
+        "tesselite",
+        "reproduce",
+        "maze",
+        "--quick",
+        "--evaluations",
+        "6000",
+        "--descriptors",
+    ]
     words += ["2d", "-o", "out", "--workers", "2"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 300
