@@ -36,18 +36,20 @@ def spread(features: np.ndarray) -> float:
     return float(nearest.mean() / nearest.max())
 
 
-def tessellation(problem: Maze, descriptor: str, kind: str, seed: int, folder: Path, threads: int):
+def tessellation(problem: Maze, descriptor: str, kind: str, folder: Path, threads: int):
     if kind == "grid":
         return GridTessellation(problem.features, PAPER.grid[descriptor])
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.files import load_tessellation, save_tessellation
 
-    path = folder / f"cvt-{descriptor}-{PAPER.n_niches}-{PAPER.n_samples}-{seed}.parquet"
+    # One tessellation for all seeds of a descriptor, by the method that the library chooses for it.
+    path = folder / f"cvt-{descriptor}.parquet"
     if path.exists():
         return load_tessellation(path, problem.features)
-    made = cvt(problem.features, PAPER.n_niches, PAPER.n_samples, seed=seed, threads=threads)
+    made = cvt(problem.features, PAPER.n_niches, seed=1, threads=threads)
     folder.mkdir(parents=True, exist_ok=True)
     save_tessellation(made, path)
+    print(made.record if hasattr(made, "record") else made, flush=True)
     return made
 
 
@@ -61,7 +63,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("cvts"))
     parser.add_argument("-o", "--output", type=Path, default=Path("results/maze/runs.csv"))
     options = parser.parse_args()
-    who = {"pair": options.pair, "opening": f"{options.opening:g}", "seed": str(options.seed)}
+    who = {
+        "pair": options.pair,
+        "opening": f"{options.opening:g}",
+        "seed": str(options.seed),
+        "evaluations": str(options.evaluations),
+    }
     if options.output.exists():
         with options.output.open() as file:
             if any(all(row[k] == v for k, v in who.items()) for row in csv.DictReader(file)):
@@ -70,7 +77,7 @@ def main() -> None:
     descriptor, kind = options.pair.split("-")
     problem = maze(descriptor, opening=options.opening)
     began = time.perf_counter()
-    niches = tessellation(problem, descriptor, kind, options.seed, options.folder, options.threads)
+    niches = tessellation(problem, descriptor, kind, options.folder, options.threads)
     built = time.perf_counter()
     archive = illuminate(
         problem,
@@ -90,7 +97,6 @@ def main() -> None:
     hidden, connections = elites.solutions[:, 0], elites.solutions[:, 1]
     line = {
         **who,
-        "evaluations": options.evaluations,
         "elites": len(archive),
         "coverage": f"{archive.coverage:.5f}",
         "spread": f"{spread(elites.features):.4f}",

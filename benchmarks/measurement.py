@@ -1,4 +1,4 @@
-"""What a measured search reports, the settings that all libraries share, and Markdown tables."""
+"""What a measured search reports, the settings that all libraries share, and Markdown tables, also in the README."""
 
 from __future__ import annotations
 
@@ -63,3 +63,14 @@ def machine() -> str:
     packages = ", ".join(f"{name} {version(name)}" for name in ("ribs", "qdax", "jax", "numpy", "numba", "scipy"))
     load = f"; load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
     return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {packages}{load}"
+
+
+def keep_in_readme(name: str, text: str) -> None:
+    """Put text between the marks of this name in the README beside this file."""
+    readme = Path(__file__).with_name("README.md")
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, _, rest = readme.read_text(encoding="utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{readme}: expected the marks {begin.strip()} and {end}")
+    readme.write_text(f"{before}{begin}\n{text.strip()}\n\n{end}{after}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The search loop against pyribs and QDax on the planar arm: python benchmarks/search_loop.py [--parts speed,growth]
+"""The search loop against pyribs and QDax on the planar arm: python benchmarks/search_loop.py [--write]
 
 Every figure of a table comes from this one invocation, the libraries taking turns; the least time of several runs
 counts. How each library is driven is said in `drive_tesselite`, `drive_pyribs` and `drive_qdax`. Times are
@@ -21,7 +21,7 @@ import drive_tesselite
 import start_up
 import tesselite as tl
 from arm_objectives import JOINTS, first_values_batch, first_values_problem, njit_arm, numpy_arm
-from measurement import Result, interleaved, machine, table
+from measurement import Result, interleaved, keep_in_readme, machine, table
 
 BATCHES = (128, 4096)
 MILLION = 1_000_000
@@ -34,6 +34,15 @@ WANTED_ASK_TELL = 5
 WANTED_QDAX = 300
 
 Runs = dict[str, list[Result]]
+
+
+SAID: list[str] = []
+
+
+def say(text: str) -> None:
+    """Print, and keep for the README."""
+    print(text, flush=True)
+    SAID.append(text)
 
 
 def least(results: Sequence[Result]) -> float:
@@ -134,14 +143,12 @@ def report_speed(rounds: int, qdax_seeds: int) -> None:
             if kind == "cvt" and batch_size == max(BATCHES) and qdax_seeds:
                 qdax = [drive_qdax.run(niches, MILLION, batch_size, seed) for seed in range(1, qdax_seeds + 1)]
                 found.append(results_row(label, batch_size, "QDax", qdax, runs["built-in"]))
-    print("Microseconds per evaluation (in brackets: what was aimed at)\n")
+    say("Microseconds per evaluation (in brackets: what was aimed at)\n")
     head = ("niches", "batch", "objective", "tesselite", "pyribs", "QDax", "faster than pyribs", "faster than QDax")
-    print(table(head, speed))
-    print(
-        "\nWhat is found: mean ± standard deviation over seeds (in brackets: ours minus theirs, in standard errors)\n"
-    )
+    say(table(head, speed))
+    say("\nWhat is found: mean ± standard deviation over seeds (in brackets: ours minus theirs, in standard errors)\n")
     head = ("niches", "batch", "library", "evaluations", "seeds", "coverage", "(diff.)", "QD score", "(diff.)")
-    print(table(head, found))
+    say(table(head, found))
 
 
 def report_growth(rounds: int) -> None:
@@ -171,8 +178,8 @@ def report_growth(rounds: int) -> None:
         base = base or each
         grown = f"{each / base:.1f}x" + (" (MISSED 3x)" if each > 3 * base else "")
         rows.append([f"{n_niches:,}", f"{min(build):.3f}", f"{each:.3f}", grown, f"{least(runs['pyribs']):.2f}"])
-    print("\nGrowth with the number of niches: uniformly random centroids in 2D, built-in arm, batch 4096\n")
-    print(table(("niches", "table built in (s)", "tesselite (us)", "against 1,000", "pyribs (us)"), rows))
+    say("\nGrowth with the number of niches: uniformly random centroids in 2D, built-in arm, batch 4096\n")
+    say(table(("niches", "table built in (s)", "tesselite (us)", "against 1,000", "pyribs (us)"), rows))
 
 
 def report_features(rounds: int) -> None:
@@ -197,15 +204,15 @@ def report_features(rounds: int) -> None:
         ours = least(measured["ours"])
         tree, brute = least(measured["scipy_kd_tree"]), least(measured["sklearn_nn"])
         rows.append([str(d), f"{ours:.2f}", f"{tree:.2f}", f"{brute:.2f}", f"{min(tree, brute) / ours:.1f}x"])
-    print("\nNumber of features: 10,000 uniformly random centroids, 36 variables, batch 4096, microseconds\n")
+    say("\nNumber of features: 10,000 uniformly random centroids, 36 variables, batch 4096, microseconds\n")
     head = ("features", "tesselite", "pyribs, k-d tree (default)", "pyribs, brute force", "faster than the better")
-    print(table(head, rows))
+    say(table(head, rows))
 
 
 def report_start_up(rounds: int) -> None:
     """What a fresh process costs."""
-    print("\nA fresh process until the first 2,000 evaluations on a 64 x 64 grid are done, seconds\n")
-    print(table(("", "first time on this machine", "afterwards"), start_up.measure(rounds)))
+    say("\nA fresh process until the first 2,000 evaluations on a 64 x 64 grid are done, seconds\n")
+    say(table(("", "first time on this machine", "afterwards"), start_up.measure(rounds)))
 
 
 def main() -> None:
@@ -214,9 +221,10 @@ def main() -> None:
     parser.add_argument("--parts", default="speed,growth,features,start-up")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each library, of which the least time counts")
     parser.add_argument("--qdax-seeds", type=int, default=2, help="QDax runs of a million evaluations, minutes each")
+    parser.add_argument("--write", action="store_true", help="keep the tables in benchmarks/README.md")
     options = parser.parse_args()
     parts = options.parts.split(",")
-    print(machine(), "\n", flush=True)
+    print(f"{machine()} at the start\n", flush=True)
     if "speed" in parts:
         report_speed(options.rounds, options.qdax_seeds)
     if "growth" in parts:
@@ -225,7 +233,9 @@ def main() -> None:
         report_features(min(options.rounds, 3))
     if "start-up" in parts:
         report_start_up(options.rounds)
-    print(f"\n{machine()}")
+    say(f"\nMeasured on {machine()} at the end.")
+    if options.write:
+        keep_in_readme("search loop", "\n".join(SAID))
 
 
 if __name__ == "__main__":

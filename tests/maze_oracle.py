@@ -1,4 +1,4 @@
-"""A slow, plain-Python twin of the maze, written from the rules in docs/maze.md: what the compiled code is tested against.
+"""A slow, plain-Python twin of the maze, written from the rules in docs/maze.md, to test the compiled code against.
 
 It shares nothing with the library but the row encoding. Networks are dictionaries of lists, rays are walked through
 the pixels one by one, collisions look at every pixel of the disc.
@@ -112,7 +112,7 @@ def _enters(x, y, dx, dy, i, j):
 
 
 def slices(x, y, heading, goal, around: bool) -> list[float]:
-    """Four inputs of which one is 1: floor(angle of the goal relative to the heading / 90 degrees), edges a hair early."""
+    """Four inputs, one of them 1: floor(angle of the goal from the heading / 90 degrees), edges a hair early."""
     angle = math.atan2(goal[1] - y, goal[0] - x) - heading + (math.pi / 4 if around else 0) + 1e-12
     active = math.floor((angle % (2 * math.pi)) / (math.pi / 2)) % 4
     return [1.0 if i == active else 0.0 for i in range(4)]

@@ -354,8 +354,8 @@ def test_ties_are_broken_to_the_last_bit():
             ab, ba = a | b, b | a
             for name in ("niches", "fitness", "features", "solutions", "evaluations"):
                 assert getattr(ab.elites(), name).tobytes() == getattr(ba.elites(), name).tobytes()
-    zero = one([1, 2], fitness=0.0) | one([1, 1], fitness=-0.0)
-    orez = one([1, 1], fitness=-0.0) | one([1, 2], fitness=0.0)
+    zero = one([1, 2], fitness=0.0) | one([1, 2], fitness=-0.0)
+    orez = one([1, 2], fitness=-0.0) | one([1, 2], fitness=0.0)
     assert zero.elites().fitness.tobytes() == orez.elites().fitness.tobytes()
 
 

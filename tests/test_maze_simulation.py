@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 import pytest
-from maze_oracle import OracleNetwork, OracleRobot, laser
 
+from maze_oracle import OracleNetwork, OracleRobot, laser
 from tesselite.problems.maze_navigation import Networks, Robot, World, maze, paper_world
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.simulation import NO_SKIPS, lasers, slice_of

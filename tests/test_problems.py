@@ -16,7 +16,17 @@ import tesselite as tl
 from tesselite import problems
 from tesselite.evaluation import Evaluation, Problem
 
-SPECS = ["arm", "rastrigin:3", "sphere:2", "test_problems:jump", "test_problems:leap", "test_problems:hop"]
+SPECS = [
+    "arm",
+    "rastrigin:3",
+    "sphere:2",
+    "maze:20d",
+    "hexapod:duty",
+    "hexapod:phase",
+    "test_problems:jump",
+    "test_problems:leap",
+    "test_problems:hop",
+]
 
 FEATURES = {"speed": (0, 2), "height": (0, 1)}
 

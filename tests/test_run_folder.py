@@ -612,6 +612,21 @@ def test_illuminate_in_a_folder_gives_the_same_archive_as_without(tmp_path):
     assert tl.resume(tmp_path / "run", make()).search.evaluations == 600
 
 
+def test_a_run_of_an_importable_problem_can_be_resumed_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "importable_problem.py").write_text(
+        "import tesselite as tl\n\n"
+        "@tl.problem(solutions=tl.Box(2, 0, 1), features={'a': (0, 1)})\n"
+        "def walk(x):\n    return x[1], x[:1]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    from importable_problem import walk
+
+    tl.illuminate(walk, evaluations=100, grid=5, seed=1, out=tmp_path / "run")
+    assert RunFolder.open(tmp_path / "run").read_settings()[0].problem == "importable_problem:walk"
+    assert resume(tmp_path / "run", evaluations=200).search.evaluations == 200
+
+
 ASK_TELL = """
 import sys
 import numpy as np

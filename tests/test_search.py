@@ -215,6 +215,30 @@ def test_the_compiled_loop_on_levels():
     assert np.isin(expected.elites().solutions, levels.values).all()
 
 
+def test_the_compiled_loop_on_borders_and_far_outside():
+    # Whole numbers on the borders of cells, and features so far outside that their squares overflow.
+    counts = tl.Levels(2, range(50))
+
+    @tl.problem(solutions=counts, features={"a": (0, 49), "b": (0, 49)})
+    @numba.njit
+    def count(x):
+        far = 1e300 if x[0] == 13.0 else 1e308 if x[1] == 13.0 else 1.0
+        return -x[0], (far * x[0], -far * x[1] if far == 1e308 else x[1])
+
+    options = {"evaluations": 3000, "initial": 100, "batch_size": 100, "seed": 5}
+    grid = tl.GridTessellation(count.features, 49)
+    voronoi = tl.VoronoiTessellation(count.features, count.features.sample(30, np.random.default_rng(1)))
+    for tessellation in (grid, voronoi):
+        expected = by_ask_and_tell(count, tessellation, resample(0.5), **options)
+        archive = tl.illuminate(count, tessellation=tessellation, variation=resample(0.5), **options)
+        assert state(archive) == state(expected)
+        assert archive.out_of_bounds > 0
+        if tessellation is grid:
+            for elite in archive:
+                if not count.features.outside(elite.features[None])[0]:
+                    assert grid.cell_of([elite.niche])[0].tolist() == elite.features.clip(0, 48).tolist()
+
+
 def test_the_compiled_loop_on_the_arm_with_large_batches():
     options = {"evaluations": 6000, "initial": 100, "batch_size": 1000, "seed": 5}
     arm = tl.problems.arm(10)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.compiled import kernel
-from tesselite.fast_math import fill_normals, random_word, uniform_index, unit_uniform
+from tesselite.fast_math import fill_normals, prefetch, random_word, uniform_index, unit_uniform
 
 GAUSSIAN, ISO_LINE, POLYNOMIAL, SBX, RESAMPLE = 0, 1, 2, 3, 4
 CLIP, REFLECT = 0.0, 1.0
@@ -78,6 +78,11 @@ def vary(
     words = words_per_offspring(code, width)
     counter = np.uint64(first) * np.uint64(words)
     mode = parameters[2]
+    # Parents are scattered over memory: they are on their way here while the random numbers are made.
+    for i in range(n):
+        for j in range(0, width, 8):
+            prefetch(mothers, parents[0, i] * width + j)
+            prefetch(fathers, parents[1, i] * width + j)
     if code in (GAUSSIAN, ISO_LINE):
         fill_normals(key, counter, noise[: 2 * n * words])
     if code == GAUSSIAN:

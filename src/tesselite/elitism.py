@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.fast_math import prefetch
 
 # What happened to a candidate (see `tesselite.archive.Status`).
 REJECTED, NEW, IMPROVED, INVALID = 0, 1, 2, 3
@@ -35,11 +36,17 @@ def new_index(n_niches: int, n_rows: int) -> tuple[Ints, Ints]:
 
 
 @kernel(inline="always")
+def _first_slot(keys: Any, niche: int) -> int:
+    """Where the search for a niche in the hash table begins."""
+    hashed = np.uint64(niche) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(hashed >> np.uint64(32)) & (keys.shape[0] - 1)
+
+
+@kernel(inline="always")
 def _slot(keys: Any, niche: int) -> int:
     """Where the niche stands in the hash table, or the empty slot where it would."""
     mask = keys.shape[0] - 1
-    hashed = np.uint64(niche) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(hashed >> np.uint64(32)) & mask
+    slot = _first_slot(keys, niche)
     while keys[slot] != -1 and keys[slot] != niche:
         slot = (slot + 1) & mask
     return slot
@@ -94,6 +101,25 @@ def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness:
 
 
 @kernel()
+def fetch_elites(i: int, niches: Any, elite_fitness: Any, keys: Any, rows: Any) -> None:
+    """At every 32nd candidate: have the elites that it and the next 31 meet fetched into the cache."""
+    if i % 32 != 0 or rows.shape[0] < 32768:  # a small index is in the cache anyway
+        return
+    stop = min(i + 32, niches.shape[0])
+    for j in range(i, stop):
+        if niches[j] >= 0:
+            slot = niches[j] if keys.shape[0] == 0 else _first_slot(keys, niches[j])
+            prefetch(rows, slot)
+            if keys.shape[0] > 0:
+                prefetch(keys, slot)
+    for j in range(i, stop):
+        if niches[j] >= 0:
+            row = find_row(keys, rows, niches[j])
+            if row >= 0:
+                prefetch(elite_fitness, row)
+
+
+@kernel()
 def insert_batch(
     sign: float,
     niches: Any,
@@ -115,6 +141,7 @@ def insert_batch(
     """
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(niches.shape[0]):
+        fetch_elites(i, niches, elite_fitness, keys, rows)
         if not valid[i]:
             status[i] = INVALID
             continue

@@ -100,5 +100,14 @@ class Problem(ABC):
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
         return []
 
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """What the interactive page draws of these elites, (m, width); empty if it shows the rows as they are.
+
+        "kind" names the drawing: "posture", "trajectory" or "gait" (see docs/report.md for what each needs).
+        "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for all of them.
+        "step" maps such an entry to the precision in which it is kept: a 4000th of its range is the finest.
+        """
+        return {}
+
     def __repr__(self) -> str:
         return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"

@@ -13,7 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tesselite.compiled import kernel
@@ -108,6 +110,22 @@ def _bits_float(typingctx: Any, x: Any) -> Any:
         return builder.bitcast(args[0], context.get_value_type(types.float64))
 
     return types.float64(types.int64), codegen
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
+    """Have item i of a C-contiguous array, counted through all its axes, fetched into the cache while work goes on."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        byte, integer = ir.IntType(8).as_pointer(), ir.IntType(32)
+        at = builder.bitcast(builder.gep(data, [args[1]]), byte)
+        function = ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer])
+        target = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
+        builder.call(target, [at, integer(0), integer(3), integer(1)])  # to read, into every level, data
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
 
 
 @kernel(inline="always")

@@ -118,6 +118,7 @@ def _insert(
     solutions, fitness, features, _, niches, status, _, _ = batch
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(count):
+        elitism.fetch_elites(i, niches, elite_fitness, keys, rows)
         if status[i] != 0:
             counts[status[i]] += 1
             continue

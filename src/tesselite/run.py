@@ -9,6 +9,7 @@ import hashlib
 import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -107,7 +108,7 @@ def start(
     # A search on one niche: whatever is wrong with the options shows before the folder is made.
     trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
     settings = Settings(
-        problem=spec or problem.name,
+        problem=spec or _importable_name(problem),
         problem_fingerprint=_fingerprint(problem),
         evaluations=evaluations,
         initial=initial,
@@ -159,7 +160,7 @@ def _construct(
         cache=True,
     )
     place.write_tessellation(niches)
-    settings = replace(settings, niches=describe_niches(niches))
+    settings = replace(settings, niches=describe_niches(niches, wanted=wanted))
     place.write_settings(settings)
     return settings, niches
 
@@ -168,6 +169,14 @@ def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
     checked_threads(threads)
     if not 0 <= checkpoint_seconds < math.inf:
         raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
+
+
+def _importable_name(problem: Problem) -> str:
+    """What `by_name` finds the problem by where it stands in a module under its own name; otherwise only its name."""
+    module = getattr(getattr(problem, "function", None), "__module__", "")
+    if module != "__main__" and getattr(sys.modules.get(module), problem.name, None) is problem:
+        return f"{module}:{problem.name}"
+    return problem.name
 
 
 def _fingerprint(problem: Problem) -> str:
@@ -218,7 +227,7 @@ def resume(
         if _fingerprint(problem) != settings.problem_fingerprint:
             raise ValueError(
                 f"{folder}: the solutions, features, direction or floor of {settings.problem} are not those that the "
-                "run was started with"
+                "run was started with; if it was started from Python, give the problem: tesselite.resume(DIR, problem)"
             )
         if evaluations is not None and evaluations != settings.evaluations:
             if evaluations < settings.evaluations:

@@ -317,7 +317,7 @@ def tessellate(
     progress: Callable[[int, float], object] | None = None,
     cache: bool = False,
 ) -> Tessellation:
-    """The tessellation that exactly one of n_niches, grid and tessellation asks for; the rest is for `tesselite.cvt`."""
+    """The tessellation that exactly one of n_niches, grid and tessellation asks for; the rest goes to `cvt`."""
     if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
         raise ValueError("expected exactly one of n_niches, grid and tessellation")
     if tessellation is not None:

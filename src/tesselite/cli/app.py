@@ -234,6 +234,22 @@ def plot(
     draw(folder, out, kind.value, json_)
 
 
+@app.command("film")
+def film(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod.")],
+    elite: Annotated[str, typer.Option(help="best, or the number of a niche.")] = "best",
+    scenario: Annotated[str | None, typer.Option(help="A damage, as 'leg 2'; none by default.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
+        "gait.gif"
+    ),
+    json_: JsonOption = False,
+) -> None:
+    """Film an elite of the hexapod walking."""
+    from tesselite.cli.picturing import make_film
+
+    make_film(folder, elite, scenario, out, json_)
+
+
 @app.command("cvt")
 def cvt(
     dims: Annotated[
@@ -299,6 +315,34 @@ def cvt(
         quiet=quiet,
         as_json=json_,
     )
+
+
+@app.command("report")
+def report(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs; several are compared.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The HTML file; DIR/report.html for one run, report.html for several."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Write an interactive page of runs into one HTML file that needs no network."""
+    from tesselite.cli.reporting import make_report
+
+    make_report(folders, out, json_)
+
+
+@app.command("watch")
+def watch(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, which may not exist yet.")],
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8137,
+    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default.")] = "127.0.0.1",
+    seconds: Annotated[float, typer.Option(help="How often the page asks for news.")] = 2.0,
+) -> None:
+    """Show a run in a browser while it goes on; reads its folder and writes nothing."""
+    from tesselite.cli.reporting import watch_run
+
+    watch_run(folder, host, port, seconds)
 
 
 @app.command("assess")

@@ -1,4 +1,4 @@
-"""The command that draws: `plot`."""
+"""The commands that draw: `plot` and `film`."""
 
 from __future__ import annotations
 
@@ -19,3 +19,32 @@ def plot(folder: Path, out: Path | None, kind: str, as_json: bool) -> None:
         return
     for file in files:
         typer.echo(str(file))
+
+
+def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
+    """Film one elite of a run of the hexapod and say where the film is."""
+    from tesselite.archive import Archive
+    from tesselite.problems import by_name
+    from tesselite.problems.hexapod_locomotion import Hexapod
+    from tesselite.problems.hexapod_locomotion.film import film
+    from tesselite.run_folder import RunFolder
+
+    place = RunFolder.open(folder)
+    problem = by_name(place.read_settings()[0].problem)
+    if not isinstance(problem, Hexapod):
+        raise ValueError(f"{folder}: only runs of the hexapod can be filmed, this is one of {problem.name}")
+    archive = Archive.load(place.archive_file)
+    if elite == "best":
+        found = archive.best
+    elif elite.isdigit() and int(elite) < archive.n_niches:
+        found = archive.get(int(elite))
+    else:
+        raise ValueError(f"--elite: expected 'best' or the number of a niche below {archive.n_niches}, got {elite!r}")
+    if found is None:
+        raise ValueError(f"--elite: niche {elite} of {folder} is empty")
+    title = f"niche {found.niche}, {found.fitness / 5:.3f} m/s" + (f", {scenario} missing" if scenario else "")
+    film(problem.motion(found.solution, scenario), out, title=title)
+    if as_json:
+        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness})
+    else:
+        typer.echo(str(out))

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class MazeExperiment:
-    """Settings of the maze experiment. Descriptors are named as `tesselite.problems.maze_navigation.maze` names them."""
+    """Settings of the maze experiment. Descriptors are named as `tesselite.problems.maze` names them."""
 
     descriptors: tuple[str, ...] = ("2d", "10d", "20d", "50d", "250d", "1000d")  # section IV-A.3
     grid: Mapping[str, int] = field(  # cells per dimension, where MAP-Elites fits in memory; section IV-A.3

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from tesselite.evaluation import Problem
 
-
 if TYPE_CHECKING:
     from tesselite.problems.functions import rastrigin, sphere
     from tesselite.problems.hexapod_locomotion import hexapod
@@ -56,12 +55,12 @@ BUILT_IN = (
     BuiltIn("sphere", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
     BuiltIn(
         "maze",
-        tuple(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d")),
+        ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
         "the paper's maze: evolving networks drive a robot; positions along its way; distance to the goal, minimised",
     ),
     BuiltIn(
         "hexapod",
-        tuple(f"hexapod:{d}" for d in ("duty", "phase", "amplitude", "amplitude-phase", "controller")),
+        ("hexapod", *(f"hexapod:{d}" for d in ("duty", "phase", "amplitude", "amplitude-phase", "controller"))),
         "the paper's walking robot: how it uses its legs, or its controller's parameters; distance in 5 s, maximised",
     ),
 )

@@ -59,11 +59,25 @@ def posture(solution: Any) -> Any:
     return np.vstack([np.zeros(2), np.cumsum(steps, axis=0)])
 
 
+class PlanarArm(CompiledProblem):
+    """The arm as a problem that can show its postures."""
+
+    def elite_view(self, solutions: Any, scenario: str | None = None) -> dict[str, Any]:
+        """Postures, (m, joints + 1, 2), within the disc that the arm reaches."""
+        return {
+            "kind": "posture",
+            "per_elite": ["points"],
+            "points": np.array([posture(solution) for solution in solutions]),
+            "bounds": [-1.0, 1.0, -1.0, 1.0],
+            "reach": 1.0,
+        }
+
+
 def arm(joints: int = 10) -> Problem:
     """A planar arm with this many joints; features x and y of its hand in [0, 1]."""
     if joints < 2:
         raise ValueError(f"joints: expected at least 2, got {joints}")
-    return CompiledProblem(
+    return PlanarArm(
         "arm",
         lambda scenario: make_block(joints),
         solutions=Box(joints, 0.0, 1.0),

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from tesselite.arrow import from_column, to_column
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -115,7 +116,7 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
         "fingerprint": tessellation.fingerprint(),
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
-    columns = {name: tessellation.centroids[:, i] for i, name in enumerate(space.names)}
+    columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
     table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
     pq.write_table(table, file)
 
@@ -125,7 +126,8 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
         about = json.loads((table.schema.metadata or {})[_METADATA])
     except (pa.ArrowInvalid, OSError) as error:
         raise ValueError(f"not a readable Parquet file ({error})") from None
@@ -147,7 +149,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         about["high"],
     ) or {name: scale.name for name, scale in space.scales.items()} != about["scales"]:
         raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
-    centroids = np.column_stack([table.column(name).to_numpy() for name in about["names"]])
+    centroids = np.column_stack([from_column(table.column(name)) for name in about["names"]])
     stored_p = float(about["p"])
     if p is not None and p != stored_p:
         raise ValueError(f"p: the file has {stored_p:g}, not {p:g}")

@@ -28,7 +28,6 @@ from tesselite.tessellation.nearest.lanes import (
     cgutils,
     data_pointer,
     load_lanes,
-    lowest_bit,
     vector_operation,
 )
 from tesselite.tessellation.nearest.panels import (
@@ -36,7 +35,7 @@ from tesselite.tessellation.nearest.panels import (
     ROWS,
     panel_tables,
     score_margin,
-    tile_masks,
+    tile_hits,
     top_two_rows,
 )
 from tesselite.threads import in_chunks
@@ -205,7 +204,7 @@ def principal_rows(
     n_panels = len(bias) // COLUMNS
     ys = np.zeros(_BLOCK * q, np.float32)
     bounds = np.full(_BLOCK, np.float32(np.inf))
-    masks = np.empty(ROWS, np.int64)
+    scores = np.empty(ROWS * COLUMNS, np.float32)
     best = np.empty(_BLOCK * LANES, np.float32)
     second = np.empty(_BLOCK * LANES, np.float32)
     which = np.empty(_BLOCK * LANES, np.int32)
@@ -239,7 +238,7 @@ def principal_rows(
                 bounds[r] = bound - 1e-6 * abs(bound)
         for tile in range(-(-n // ROWS)):
             for panel in range(n_panels):
-                found = tile_masks(
+                if not tile_hits(
                     ys,
                     tile * ROWS * q,
                     q,
@@ -249,16 +248,15 @@ def principal_rows(
                     panel * COLUMNS,
                     bounds,
                     tile * ROWS,
-                    masks,
-                )
-                if found == 0:
+                    scores,
+                ):
                     continue
-                for r in range(ROWS):
-                    mask = masks[r]
-                    while mask != 0:
-                        c = panel * COLUMNS + lowest_bit(mask)
-                        mask &= mask - 1
-                        i = order[begin + tile * ROWS + r]
+                for r in range(min(ROWS, n - tile * ROWS)):
+                    i = order[begin + tile * ROWS + r]
+                    for lane in range(COLUMNS):
+                        if not scores[r * COLUMNS + lane] >= bounds[tile * ROWS + r]:
+                            continue
+                        c = panel * COLUMNS + lane
                         old = labels[i]
                         if c == old:
                             continue

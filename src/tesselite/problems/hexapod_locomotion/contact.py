@@ -309,10 +309,11 @@ def _search_lane(g: Floats, k: int, t: Floats, st: Ints, friction: bool) -> None
             if g[leg * LEG + k + WZ] > 0.0:
                 t[ls.BOUND + c] = g[leg * LEG + k + BOUND]
                 c += 1
-    # Any start will do: 0 is where the robot would be without impulses.
+    # From where the passes left d; stage 1 left no Gx, Gy and wz, and any start will do.
     ls.minimise(
         t, st, n, g[M + k], g[Z + k], g[JXX + k], g[JXY + k], g[JYY + k], g[JXZ + k], g[JYZ + k], g[JZZ + k],
-        0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        g[DX + k], g[DY + k], g[DZ + k],
+        g[DGX + k] if friction else 0.0, g[DGY + k] if friction else 0.0, g[DW + k] if friction else 0.0,
     )  # fmt: skip
     c = 0
     for leg in range(N_LEGS):

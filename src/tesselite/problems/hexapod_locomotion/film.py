@@ -21,7 +21,7 @@ from tesselite.problems.hexapod_locomotion.robot import BASE_SIZE, FOOT_RADIUS, 
 Array = npt.NDArray[np.float64]
 
 _SHARP = 2  # frames are drawn this much larger and scaled down, which smooths their edges
-_PIXELS_PER_M = 430.0
+_PIXELS_PER_M = 350.0
 _AZIMUTH, _ELEVATION = np.radians(-62.0), np.radians(28.0)
 _BACKGROUND, _FLOOR_LINE, _SHADOW = "#ffffff", "#e4e7ec", "#d5dae2"
 _LEFT, _RIGHT, _CONTACT, _AIR, _INK, _PATH = "#0072B2", "#56B4E9", "#D55E00", "#9aa3af", "#222222", "#009E73"
@@ -68,7 +68,7 @@ def _smoothed(positions: Array, reach: int = 24) -> Array:
 
 
 def _draw_floor(draw: Any, camera: _Camera) -> None:
-    spacing, reach = 0.1, 16
+    spacing, reach = 0.2, 8
     origin = np.floor(camera.target[:2] / spacing) * spacing
     for i in range(-reach, reach + 1):
         offset = i * spacing
@@ -110,7 +110,7 @@ def _draw_robot(draw: Any, camera: _Camera, motion: Motion, i: int) -> None:
             continue
         colour = _LEFT if LEGS[leg].side > 0 else _RIGHT
         points = camera.pixels(motion.points[i, leg])
-        for a, b, width in ((0, 1, 9), (1, 2, 8), (2, 3, 7)):
+        for a, b, width in ((0, 1, 8), (1, 2, 7), (2, 3, 6)):
             draw.line([points[a], points[b]], fill=colour, width=width * _SHARP)
             _disc(draw, points[b], width * 0.55 * _SHARP, colour)
         _disc(
@@ -119,8 +119,8 @@ def _draw_robot(draw: Any, camera: _Camera, motion: Motion, i: int) -> None:
 
 
 def _draw_contacts(draw: Any, motion: Motion, i: int, width: int, height: int, font: Any) -> None:
-    left, right, row = 92 * _SHARP, (width - 14) * _SHARP, 8 * _SHARP
-    top = (height - 66) * _SHARP
+    left, right, row = 82 * _SHARP, (width - 12) * _SHARP, 7 * _SHARP
+    top = (height - 60) * _SHARP
     last = len(motion.time) - 1
     per_step = (right - left) / max(last, 1)
     for leg in range(N_LEGS):
@@ -138,13 +138,13 @@ def _draw_contacts(draw: Any, motion: Motion, i: int, width: int, height: int, f
     draw.line([(cursor, top - 3 * _SHARP), (cursor, top + 6 * (row + 2 * _SHARP))], fill=_INK, width=_SHARP)
 
 
-def frames(motion: Motion, every: int = 2, width: int = 640, height: int = 440, title: str = "") -> Iterator[Any]:
+def frames(motion: Motion, every: int = 2, width: int = 512, height: int = 364, title: str = "") -> Iterator[Any]:
     """The motion as Pillow images, one for `every` so many steps of 15 ms."""
     from PIL import Image, ImageDraw
 
     camera = _Camera(width, height)
     follow = _smoothed(motion.positions)
-    large, small = _font(14), _font(8)
+    large, small = _font(12), _font(7)
     for i in range(0, len(motion.time), every):
         camera.target = follow[i]
         image = Image.new("RGB", (width * _SHARP, height * _SHARP), _BACKGROUND)
@@ -154,7 +154,7 @@ def frames(motion: Motion, every: int = 2, width: int = 640, height: int = 440, 
         if len(path) > 1:
             draw.line(camera.pixels(path), fill=_PATH, width=2 * _SHARP)
         _draw_robot(draw, camera, motion, i)
-        draw.rectangle([0, (height - 76) * _SHARP, width * _SHARP, height * _SHARP], fill=_BACKGROUND)
+        draw.rectangle([0, (height - 68) * _SHARP, width * _SHARP, height * _SHARP], fill=_BACKGROUND)
         _draw_contacts(draw, motion, i, width, height, small)
         gone = motion.positions[i, 0] - motion.positions[0, 0]
         text = f"{title + '   ' if title else ''}{motion.time[i]:.2f} s   {gone:+.2f} m"
@@ -194,7 +194,7 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: int) -> None:
 
     pictures = list(images)
     # One palette for the whole film: colours do not flicker, and unchanged pixels compress well.
-    palette = pictures[len(pictures) // 2].quantize(64, method=Image.Quantize.MEDIANCUT)
+    palette = pictures[len(pictures) // 2].quantize(32, method=Image.Quantize.MEDIANCUT)
     indexed = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     write_atomically(
         path,

@@ -448,7 +448,7 @@ def simulate(
 
     rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start
     (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in
-    s; n_steps steps follow the controller, then the last targets are held until the robot rests, at most max_hold steps.
+    s; n_steps steps follow the controller, then the last targets are held until it rests, at most max_hold steps.
     Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
     touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 26), with T = 0 for no
     recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each

@@ -96,11 +96,17 @@ class Hexapod(Problem):
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
         from tesselite.problems.hexapod_locomotion.pictures import plot_walk
 
-        best = archive.best()
+        best = archive.best
         if best is None:
             return []
         title = f"{self.name}: the best elite, {best.fitness / DURATION:.2f} m/s"
         return [plot_walk(self, best.solution, folder / f"best.{kind}", title)]
+
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """Gaits for the interactive page; see `page_view`."""
+        from tesselite.problems.hexapod_locomotion.page_view import describe
+
+        return describe(self, solutions, scenario)
 
     def motion(self, solution: Any, scenario: str | None = None) -> Motion:
         """The motion of one solution, step by step, in the training setting or in a scenario.

@@ -62,7 +62,7 @@ OPENING = 90.0
 
 
 def closures(environment: str | None) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """What is closed in an environment: for the outer and the inner stage, (left door, right door, left gate, right gate).
+    """What an environment closes, in the outer and the inner stage: (left door, right door, left gate, right gate).
 
     None is the open maze, in which nothing is closed. Raises ValueError for an unknown name.
     """

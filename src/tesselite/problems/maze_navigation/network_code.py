@@ -109,7 +109,7 @@ def wire(
 @kernel()
 def connected(row: Row, sources: int, targets: int, source: int, target: int) -> bool:
     """Whether the network has a connection from source to target."""
-    for c in range(row[1]):
+    for c in range(row[1]):  # noqa: SIM110 - compiled
         if row[sources + c] == source and row[targets + c] == target:
             return True
     return False
@@ -260,7 +260,7 @@ def draw_rows(rows: Rows, room: npt.NDArray[np.int64], initial: npt.NDArray[np.i
 
 @kernel()
 def mutate_rows(rows: Rows, room: npt.NDArray[np.int64], rates: npt.NDArray[np.float64], seeds: Stream) -> None:
-    """Mutate each row in place; `rates` are (weight, rewire, bias, add, delete, split, delete neuron), in this order."""
+    """Mutate each row in place; `rates`: weight, rewire, bias, add, delete, split, delete neuron, applied in order."""
     max_hidden, max_connections = room[0], room[1]
     _, _, weights = places(max_hidden, max_connections)
     for i in range(rows.shape[0]):

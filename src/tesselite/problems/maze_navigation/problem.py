@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
 from tesselite.evaluation import Evaluation, Problem
+from tesselite.feature_space import FeatureSpace
 from tesselite.problems.maze_navigation import layout
 from tesselite.problems.maze_navigation.networks import Networks
-from tesselite.problems.maze_navigation.robot import Robot
+from tesselite.problems.maze_navigation.robot import SPEED, Robot
 from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads, in_chunks
@@ -63,7 +64,10 @@ class Maze(Problem):
         for time in self.times.tolist():
             bounds[f"x{time}"] = (0.0, float(width))
             bounds[f"y{time}"] = (0.0, float(height))
-        self.features = FeatureSpace(bounds, sampler=self.sample)
+        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
+        farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
+        anywhere = n_points == 1 and SPEED * steps >= farthest
+        self.features = FeatureSpace(bounds, sampler=None if anywhere else self.sample)
         # A robot that only stands still has this fitness: no elite is worse.
         self.floor = float(np.hypot(world.start[0] - world.goal[0], world.start[1] - world.goal[1]))
 
@@ -97,6 +101,12 @@ class Maze(Problem):
         self._driver(scenario, rows, fitness, features, record)(0, 1)
         return record[0]
 
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """Ways and networks for the interactive page; see `page_view`."""
+        from tesselite.problems.maze_navigation.page_view import describe
+
+        return describe(self, solutions, scenario)
+
     def world_of(self, scenario: str | None) -> World:
         """The world of a scenario, or of the search for None; ValueError if there is no such scenario."""
         if scenario is None:
@@ -113,6 +123,12 @@ class Maze(Problem):
         height, width = self.world.walls.shape
         x, y = self.world.start[:2]
         return sample_trajectories(n, rng, self.times, (x, y), (width, height))
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
+        from tesselite.problems.maze_navigation.pictures import draw_run
+
+        return draw_run(self, archive, folder, kind)
 
     def _driver(
         self,

@@ -36,8 +36,8 @@ def finish_ray(
 ) -> float:
     """Distance from (x, y) along (dx, dy) to the first wall pixel, at most `longest`; all below t is known to be free.
 
-    Leaps where there is room (unless told to walk), and otherwise goes from pixel edge to pixel edge. An edge's distance
-    is computed from the ray's origin, so the answer's bits do not depend on where the walk began.
+    Leaps where there is room (unless told to walk), and otherwise goes from pixel edge to pixel edge. The distance of
+    an edge is computed from the ray's origin, so the answer's bits do not depend on where the walk began.
     """
     if t >= longest:
         return longest
@@ -72,6 +72,12 @@ def finish_ray(
 
 
 @kernel()
+def _half_units(leap: Bytes, width: int, x: int, y: int) -> int:
+    """How far a ray may leap from a place with 32 binary places, in half units."""
+    return np.int64(leap[np.uint64((y >> 32) * width + (x >> 32))]) - 1  # type: ignore[return-value]
+
+
+@kernel()
 def lasers(
     leap: Bytes,
     width: int,
@@ -100,15 +106,15 @@ def lasers(
         left_i, left_j = int(left_x * _FIXED_HALF), int(left_y * _FIXED_HALF)
         ahead_i, ahead_j = int(cosine * _FIXED_HALF), int(sine * _FIXED_HALF)
         right_i, right_j = int(right_x * _FIXED_HALF), int(right_y * _FIXED_HALF)
-        t_left = t_ahead = t_right = np.int64(leap[np.uint64((at_y >> 32) * width + (at_x >> 32))]) - 1
+        t_left = t_ahead = t_right = _half_units(leap, width, at_x, at_y)
         more = t_left < far
         while more:
             i, j = at_x + t_left * left_i, at_y + t_left * left_j
-            room_left = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            room_left = _half_units(leap, width, i, j)
             i, j = at_x + t_ahead * ahead_i, at_y + t_ahead * ahead_j
-            room_ahead = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            room_ahead = _half_units(leap, width, i, j)
             i, j = at_x + t_right * right_i, at_y + t_right * right_j
-            room_right = np.int64(leap[np.uint64((j >> 32) * width + (i >> 32))]) - 1
+            room_right = _half_units(leap, width, i, j)
             room_left = room_left if (room_left >= 3) & (t_left < far) else 0
             room_ahead = room_ahead if (room_ahead >= 3) & (t_ahead < far) else 0
             room_right = room_right if (room_right >= 3) & (t_right < far) else 0
@@ -129,8 +135,8 @@ def slice_of(to_x: float, to_y: float, cosine: float, sine: float, around: bool)
     """Which of the four slices sees the goal: floor(its angle clockwise of the heading / 90 degrees)."""
     ahead = cosine * to_x + sine * to_y
     aside = cosine * to_y - sine * to_x
-    # Slices begin a hair before their angle. The robot starts dead ahead of the goal, and a straight drive keeps it there:
-    # rounding must not choose the slice.
+    # Slices begin a hair before their angle. The robot starts with the goal dead ahead, and a straight drive keeps it
+    # there: rounding must not choose the slice.
     ahead, aside = ahead - _HAIR * aside, aside + _HAIR * ahead
     if around:  # turn the goal's direction by 45 degrees; its length does not matter
         ahead, aside = ahead - aside, ahead + aside

@@ -60,29 +60,52 @@ def _mask(builder: Any, sums: Any, limit: Any) -> Any:
     return builder.zext(builder.bitcast(below, ir.IntType(LANES)), ir.IntType(64))
 
 
-@vector_operation
-def lane_squares(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
-    """Squared distances from x (d,) to the eight points data[at + j * stride + lane], and which are at most limit.
+def _lane_sums(enter: Callable[[Any, Any, Any], Any]) -> Any:
+    """The operation that enters each axis' difference into a total of eight lanes."""
 
-    They are written to out[to : to + 8]; the result is the mask of the lanes.
-    """
-    signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
+    def lane_sums(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
+        signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
 
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
-        pointer = data_pointer(context, builder, sig.args[0], args[0])
-        xs = data_pointer(context, builder, sig.args[3], args[3])
-        total = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
-        with cgutils.for_range(builder, args[4]) as loop:
-            offset = builder.add(args[1], builder.mul(loop.index, args[2]))
-            value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
-            gap = builder.fsub(value, load_lanes(builder, pointer, offset, vector))
-            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
-        sums = builder.load(total)
-        store_lanes(builder, sums, data_pointer(context, builder, sig.args[6], args[6]), args[7])
-        return _mask(builder, sums, splat(builder, args[5], vector))
+        def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+            pointer = data_pointer(context, builder, sig.args[0], args[0])
+            xs = data_pointer(context, builder, sig.args[3], args[3])
+            total = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+            with cgutils.for_range(builder, args[4]) as loop:
+                offset = builder.add(args[1], builder.mul(loop.index, args[2]))
+                value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
+                gap = builder.fsub(value, load_lanes(builder, pointer, offset, vector))
+                builder.store(enter(builder, builder.load(total), gap), total)
+            sums = builder.load(total)
+            store_lanes(builder, sums, data_pointer(context, builder, sig.args[6], args[6]), args[7])
+            return _mask(builder, sums, splat(builder, args[5], vector))
 
-    return signature, generate
+        return signature, generate
+
+    return vector_operation(lane_sums)
+
+
+def _absolute(builder: Any, gap: Any) -> Any:
+    return _call(builder, "llvm.fabs", gap)
+
+
+def _call(builder: Any, name: str, value: Any) -> Any:
+    width = "f32" if isinstance(value.type.element, ir.FloatType) else "f64"
+    kind = ir.FunctionType(value.type, [value.type])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{LANES}{width}"), [value])
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+
+# lane_squares(data, at, stride, x, d, limit, out, to): squared distances from x (d,) to the eight points
+# data[at + j * stride + lane], which are written to out[to : to + 8]; the result is the mask of those that are at most
+# limit. The others do the same for p = 1, infinity and 0.5.
+lane_squares = _lane_sums(lambda b, total, gap: b.fadd(total, b.fmul(gap, gap)))
+lane_absolutes = _lane_sums(lambda b, total, gap: b.fadd(total, _absolute(b, gap)))
+lane_largest = _lane_sums(lambda b, total, gap: _larger(b, total, _absolute(b, gap)))
+lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, _call(b, "llvm.sqrt", _absolute(b, gap))))
 
 
 @vector_operation
@@ -134,6 +157,19 @@ def lanes_at_most(typing: Any, data: Any, at: Any, limit: Any) -> Any:
         vector = ir.VectorType(element(sig.args[0].dtype), LANES)
         values = load_lanes(builder, data_pointer(context, builder, sig.args[0], args[0]), args[1], vector)
         return _mask(builder, values, splat(builder, args[2], vector))
+
+    return signature, generate
+
+
+@vector_operation
+def lanes_at_least(typing: Any, data: Any, at: Any, limit: Any) -> Any:
+    """The mask of the eight values data[at:at + 8] that are at least limit."""
+    signature = types.int64(data, types.int64, data.dtype)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+        values = load_lanes(builder, data_pointer(context, builder, sig.args[0], args[0]), args[1], vector)
+        return _mask(builder, splat(builder, args[2], vector), values)
 
     return signature, generate
 

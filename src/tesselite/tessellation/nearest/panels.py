@@ -19,7 +19,9 @@ from tesselite.tessellation.nearest.lanes import (
     LANES,
     cgutils,
     data_pointer,
+    lanes_at_least,
     load_lanes,
+    lowest_bit,
     splat,
     store_lanes,
     vector_operation,
@@ -32,6 +34,7 @@ Ints = npt.NDArray[np.int64]
 ROWS = 6
 COLUMNS = 16
 SEGMENT = 128  # terms that are summed in a row before they join the total: bounds the rounding error
+_CANDIDATES = 24
 NEVER = -1e30  # score of a column that does not exist
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
@@ -131,7 +134,7 @@ def tile_top_two(
 
 
 @vector_operation
-def tile_masks(
+def tile_hits(
     typing: Any,
     xs: Any,
     x_at: Any,
@@ -142,33 +145,33 @@ def tile_masks(
     bias_at: Any,
     bounds: Any,
     bounds_at: Any,
-    masks: Any,
+    tile: Any,
 ) -> Any:
-    """masks[r] = bits of the sixteen columns whose score with row r reaches bounds[bounds_at + r]; all bits or-ed."""
+    """Whether any score of row r is at least bounds[bounds_at + r]; then all are written to tile (6 * 16,)."""
     whole = types.int64
-    signature = types.int64(xs, whole, whole, panel, whole, bias, whole, bounds, whole, masks)
+    signature = types.boolean(xs, whole, whole, panel, whole, bias, whole, bounds, whole, tile)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         def pointer(i: int) -> Any:
             return data_pointer(context, builder, sig.args[i], args[i])
 
         scores = _scores(builder, pointer(0), args[1], args[2], pointer(3), args[4], pointer(5), args[6])
-        limits, found = pointer(7), pointer(9)
-        union = ir.Constant(_WHOLE, 0)
+        limits, out = pointer(7), pointer(9)
+        hits = None
         for r in range(ROWS):
             scalar = builder.load(builder.gep(limits, [builder.add(args[8], ir.Constant(_WHOLE, r))]))
             limit = splat(builder, scalar, _VECTOR)
-            low, high = (
-                builder.zext(
-                    builder.bitcast(builder.fcmp_ordered(">=", scores[r][h], limit), ir.IntType(LANES)),
-                    _WHOLE,
-                )
-                for h in (0, 1)
-            )
-            mask = builder.or_(low, builder.shl(high, ir.Constant(_WHOLE, LANES)))
-            builder.store(mask, builder.gep(found, [ir.Constant(_WHOLE, r)]))
-            union = builder.or_(union, mask)
-        return union
+            for h in (0, 1):
+                hit = builder.fcmp_ordered(">=", scores[r][h], limit)
+                hits = hit if hits is None else builder.or_(hits, hit)
+        any_hit = builder.icmp_unsigned(
+            "!=", builder.bitcast(hits, ir.IntType(LANES)), ir.Constant(ir.IntType(LANES), 0)
+        )
+        with builder.if_then(any_hit, likely=False):
+            for r in range(ROWS):
+                for h in (0, 1):
+                    store_lanes(builder, scores[r][h], out, ir.Constant(_WHOLE, r * COLUMNS + h * LANES))
+        return any_hit
 
     return signature, generate
 
@@ -245,23 +248,13 @@ def top_two_rows(
 
 
 @kernel()
-def exact_nearest(points: Floats, row: int, centroids: Floats, guess: int) -> int:
-    """Id of the centroid nearest to a row by the definition, trying all; the guess makes it fast. 0 if none is near."""
-    k, d = centroids.shape
-    best, best_id = np.inf, 0
-    for t in range(-1, k):
-        c = guess if t < 0 else t
-        square = 0.0
-        j = 0
-        while j < d and square <= best:  # the sum only grows
-            end = min(j + 16, d)
-            while j < end:
-                u = points[row, j] - centroids[c, j]
-                square += u * u
-                j += 1
-        if square < best or (square == best and c < best_id):
-            best, best_id = square, c
-    return best_id
+def _squared(points: Floats, row: int, centroids: Floats, c: int) -> float:
+    """The squared distance of the definition: the axes in order."""
+    square = 0.0
+    for j in range(points.shape[1]):
+        u = points[row, j] - centroids[c, j]
+        square += u * u
+    return square
 
 
 def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
@@ -286,25 +279,75 @@ def panel_rows(points: Floats, out: Ints, start: int, stop: int, centroids: Floa
     # As many rows at a time as the second-level cache holds, with the panel they all meet.
     block = ROWS * min(max(32_768 // (d * ROWS), 5), 16)
     xs = np.zeros(block * d, np.float32)
-    lengths = np.empty(block)
-    best = np.empty(block * LANES, np.float32)
-    second = np.empty(block * LANES, np.float32)
-    which = np.empty(block * LANES, np.int32)
+    margins = np.empty(block)
+    bounds = np.empty(block, np.float32)
+    best = np.empty(block, np.float32)
+    candidates = np.empty((block, _CANDIDATES), np.int64)
+    scores = np.empty((block, _CANDIDATES), np.float32)
+    counts = np.empty(block, np.int64)
+    tile = np.empty(ROWS * COLUMNS, np.float32)
     for first in range(start, stop, block):
         n = min(block, stop - first)
+        for r in range(block):
+            bounds[r] = np.inf  # rows that do not exist hit nothing
         for r in range(n):
             square = 0.0
             for j in range(d):
                 u = points[first + r, j] - floats[j]
                 xs[r * d + j] = u
                 square += u * u
-            lengths[r] = np.sqrt(square)
-        top_two_rows(xs, n, d, panels, bias, n_panels, best, second, which)
+            # Twice what a score can be wrong by. The definition rounds as well: far away, what differs can tie.
+            length = np.sqrt(square)
+            reach = length + floats[d + 2]
+            margins[r] = 2.0 * (floats[d] * length + floats[d + 1] + (d + 4) * 2.0**-53 * reach * reach)
+            bounds[r] = -np.inf
+            best[r] = -np.inf
+            counts[r] = 0
+        for q in range(n_panels):
+            for t in range(0, n, ROWS):
+                if not tile_hits(xs, t * d, d, panels, q * COLUMNS * d, bias, q * COLUMNS, bounds, t, tile):
+                    continue
+                for r in range(t, min(t + ROWS, n)):
+                    at = (r - t) * COLUMNS
+                    mask = lanes_at_least(tile, at, bounds[r]) | (lanes_at_least(tile, at + LANES, bounds[r]) << LANES)
+                    while mask != 0:
+                        i = lowest_bit(mask)
+                        mask &= mask - 1
+                        score = tile[at + i]
+                        if score > best[r]:
+                            best[r] = score
+                            bounds[r] = np.float64(score) - margins[r] - 1e-6 * abs(score)
+                        if counts[r] == _CANDIDATES:  # forget those that have fallen behind
+                            kept = 0
+                            for m in range(_CANDIDATES):
+                                if scores[r, m] >= bounds[r]:
+                                    scores[r, kept], candidates[r, kept] = scores[r, m], candidates[r, m]
+                                    kept += 1
+                            counts[r] = kept
+                        if counts[r] < _CANDIDATES:
+                            scores[r, counts[r]] = score
+                            candidates[r, counts[r]] = q * COLUMNS + i
+                            counts[r] += 1
+                        else:
+                            best[r] = np.inf  # too many to list: try all in the end
         for r in range(n):
-            # The definition rounds as well, in double precision: far away, what differs can tie.
-            reach = lengths[r] + floats[d + 2]
-            margin = floats[d] * lengths[r] + floats[d + 1] + (d + 4) * 2.0**-53 * reach * reach
-            if np.float64(best[r]) - np.float64(second[r]) > 2.0 * margin:
-                out[first + r] = which[r]
+            nearest, least = 0, np.inf
+            if counts[r] > 0 and best[r] < np.inf:
+                n_left = 0
+                for m in range(counts[r]):
+                    if scores[r, m] >= bounds[r]:
+                        candidates[r, n_left] = candidates[r, m]
+                        n_left += 1
+                if n_left == 1:
+                    out[first + r] = candidates[r, 0]
+                    continue
+                for m in range(n_left):
+                    square = _squared(points, first + r, centroids, candidates[r, m])
+                    if square < least:  # candidates ascend
+                        least, nearest = square, candidates[r, m]
             else:
-                out[first + r] = exact_nearest(points, first + r, centroids, which[r])
+                for c in range(len(centroids)):
+                    square = _squared(points, first + r, centroids, c)
+                    if square < least:
+                        least, nearest = square, c
+            out[first + r] = nearest

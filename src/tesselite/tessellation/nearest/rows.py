@@ -10,13 +10,16 @@ import numpy.typing as npt
 
 from tesselite.compiled import kernel
 from tesselite.tessellation.nearest.panels import panel_rows
-from tesselite.tessellation.nearest.table import table_search
+from tesselite.tessellation.nearest.table import fetch_candidates, table_search
 from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BRUTE, TREE, TABLE, PANELS = 0, 1, 2, 3  # the kinds of index; a table has a tree as well, for points outside
+
+_FETCHED = 32  # look-ups whose parts of the table are fetched ahead together
+_SMALL = 4096  # a table of so few centroids is in the cache anyway
 
 
 @kernel()
@@ -57,6 +60,8 @@ def find_rows(
     path = np.empty(24, np.int64)
     x = np.zeros(ints[2])
     for i in range(start, stop):
+        if code == TABLE and (i - start) % _FETCHED == 0 and len(centroids) > _SMALL:
+            fetch_candidates(points, i, min(i + _FETCHED, stop), centroids, ints, ints[4])
         if code == TABLE and 0.0 <= points[i, 0] <= 1.0 and 0.0 <= points[i, 1] <= 1.0:
             out[i] = table_search(points[i, 0], points[i, 1], centroids, ints, ints[4])
         else:

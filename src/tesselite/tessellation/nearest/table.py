@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
+from tesselite.fast_math import prefetch
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -176,6 +177,30 @@ def _squared(x: float, y: float, centroids: Floats, c: int) -> float:
     u = x - centroids[np.uintp(c), np.uintp(0)]
     v = y - centroids[np.uintp(c), np.uintp(1)]
     return float(u * u + v * v)
+
+
+@kernel()
+def fetch_candidates(points: Floats, start: int, stop: int, centroids: Floats, ints: Ints, at: int) -> None:
+    """Have the squares of rows start to stop, and then their candidates, fetched into the cache.
+
+    Look-ups are scattered over a large table: one after the other, each would wait for memory twice.
+    """
+    side = ints[at]
+    for again in range(2):
+        for i in range(start, stop):
+            x, y = points[i, 0], points[i, 1]
+            if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0:
+                column = min(int(x * side), side - 1)
+                row = min(int(y * side), side - 1)
+                head = at + 1 + 2 * (row * side + column)
+                if again == 0:
+                    prefetch(ints, head)
+                elif ints[head] >= 0:
+                    for word in (ints[head], ints[head + 1]):
+                        prefetch(centroids, 2 * (word & 0xFFFFFFFF))
+                        prefetch(centroids, 2 * (word >> 32))
+                else:
+                    prefetch(ints, at + 1 + 2 * side * side + ints[head + 1])
 
 
 @kernel()

@@ -16,7 +16,10 @@ import numpy.typing as npt
 from tesselite.compiled import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
+    lane_absolutes,
     lane_box_squares,
+    lane_largest,
+    lane_roots,
     lane_squares,
     lanes_at_most,
     lanes_least,
@@ -133,29 +136,18 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
 
 
 @kernel()
-def _other_sums(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats) -> None:
-    """sums[:32] = power sums, for p other than 2, from x (padded,) to the block of centroids at floats[at:]."""
-    # Unsigned indexes: Python's negative ones would keep the inner loops from being vectorised.
-    for i in range(BLOCK):
-        sums[i] = 0.0
-    for j in range(padded):
-        x0 = x[j]
-        o = np.uintp(at + j * BLOCK)
-        if kind == ROOT:
-            for i in range(BLOCK):
-                sums[i] += np.sqrt(abs(x0 - floats[o + np.uintp(i)]))
-        elif kind == ABSOLUTE:
-            for i in range(BLOCK):
-                sums[i] += abs(x0 - floats[o + np.uintp(i)])
-        elif kind == LARGEST:
-            for i in range(BLOCK):
-                u = abs(x0 - floats[o + np.uintp(i)])
-                sums[i] = u if u > sums[i] else sums[i]
-        else:
-            for i in range(BLOCK):
-                u = abs(x0 - floats[o + np.uintp(i)])
-                if u > 0.0:
-                    sums[i] += u**p
+def _power_sums(floats: Floats, at: int, stride: int, x: Floats, d: int, p: float, limit: float, sums: Floats) -> int:
+    """What lane_squares does, for any p, a lane at a time."""
+    mask = 0
+    for i in range(LANES):
+        total = 0.0
+        for j in range(d):
+            u = abs(x[j] - floats[at + j * stride + i])
+            if u > 0.0:
+                total += u**p
+        sums[i] = total
+        mask |= (1 << i) if total <= limit else 0
+    return mask
 
 
 @kernel()
@@ -192,22 +184,25 @@ def scan_block(
     """The better of the best so far and of the centroids of a block; the lower id on ties. `sums` is scratch."""
     padded, ids = ints[2], ints[3] + block * BLOCK
     at = block * padded * BLOCK
-    if kind == SQUARE:
-        for group in range(0, BLOCK, LANES):
+    for group in range(0, BLOCK, LANES):
+        if kind == SQUARE:
             mask = lane_squares(floats, at + group, BLOCK, x, padded, best, sums, 0)
-            if mask != 0:  # seldom; then mostly one lane is the least
-                least = lanes_least(sums, 0)
-                if least < best:
-                    best, best_id = least, np.iinfo(np.int64).max
-                mask = lanes_at_most(sums, 0, best)
-                while mask != 0:
-                    best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
-                    mask &= mask - 1
-        return best, best_id
-    _other_sums(x, floats, at, padded, kind, p, sums)
-    for i in range(BLOCK):
-        if sums[i] < best or (sums[i] == best and ints[ids + i] < best_id):
-            best, best_id = sums[i], ints[ids + i]
+        elif kind == ROOT:
+            mask = lane_roots(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        elif kind == ABSOLUTE:
+            mask = lane_absolutes(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        elif kind == LARGEST:
+            mask = lane_largest(floats, at + group, BLOCK, x, padded, best, sums, 0)
+        else:
+            mask = _power_sums(floats, at + group, BLOCK, x, padded, p, best, sums)
+        if mask != 0:  # seldom; then mostly one lane is the least
+            least = lanes_least(sums, 0)
+            if least < best:
+                best, best_id = least, np.iinfo(np.int64).max
+            mask = lanes_at_most(sums, 0, best)
+            while mask != 0:
+                best_id = min(best_id, ints[ids + group + lowest_bit(mask)])
+                mask &= mask - 1
     return best, best_id
 
 
@@ -263,12 +258,11 @@ def tree_search(
     """
     best, best_id = np.inf, 0
     top = ints[0]
-    if top == 0:
-        return scan_block(x, floats, 0, ints, kind, p, sums, best, best_id)[1]
-    level, node = top, 0
-    child = _visit(x, floats, ints, kind, p, level, node, bounds)
+    level, child = max(top, 1), 0  # without nodes: the only block, as the only child of a node
+    if top > 0:
+        child = _visit(x, floats, ints, kind, p, level, 0, bounds)
     at = 4 * level
-    path[at], path[at + 1], path[at + 2], path[at + 3] = node, child, -1, 0
+    path[at], path[at + 1], path[at + 2], path[at + 3] = 0, child, -1, 0
     while True:
         if child >= 0:
             item = path[4 * level] * FANOUT + child

@@ -1,0 +1,111 @@
+"""Exact nearest-centroid look-up against SciPy's cKDTree, faiss' flat index and scikit-learn, in one process.
+
+Run it where tesselite, scipy, faiss-cpu and scikit-learn are installed:
+
+    python benchmarks/lookup.py
+    python benchmarks/lookup.py --dims 2,6 --centroids 5000 --batches 200,10000
+
+`--cpu` reports processor time instead of time on the clock: fair on a busy machine, with one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+ARGUMENTS = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+ARGUMENTS.add_argument("--dims", default="2,6,12,36,250,1000")
+ARGUMENTS.add_argument("--centroids", default="5000,100000")
+ARGUMENTS.add_argument("--batches", default="1,200,10000")
+ARGUMENTS.add_argument("--threads", type=int, default=1)
+ARGUMENTS.add_argument("--seconds", type=float, default=0.5, help="how long to measure each point")
+ARGUMENTS.add_argument("--cpu", action="store_true")
+ARGUMENTS.add_argument("--norms", action="store_true", help="p = 0.5 against SciPy's cdist instead")
+OPTIONS = ARGUMENTS.parse_args()
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = str(OPTIONS.threads)
+
+import numpy as np  # noqa: E402
+
+from tesselite.tessellation.nearest import build_index  # noqa: E402
+
+CLOCK = time.process_time if OPTIONS.cpu else time.perf_counter
+
+
+def per_query(look_up: Callable[[Any], Any], points: Any) -> float:
+    """Microseconds a query, the best of as many runs as fit the time; at least two."""
+    best, spent, runs = float("inf"), 0.0, 0
+    while runs < 2 or (spent < OPTIONS.seconds and runs < 1000):
+        began = CLOCK()
+        look_up(points)
+        took = CLOCK() - began
+        best, spent, runs = min(best, took), spent + took, runs + 1
+        if took > 4 * OPTIONS.seconds:
+            break
+    return best / len(points) * 1e6
+
+
+def indexes() -> None:
+    import faiss
+    from scipy.spatial import cKDTree
+    from sklearn.neighbors import NearestNeighbors
+
+    faiss.omp_set_num_threads(OPTIONS.threads)
+    faiss.cvar.distance_compute_blas_threshold = 20  # its best: otherwise small batches take a slow path
+    print(f"Microseconds a query, {OPTIONS.threads} thread(s), uniform points; faiss in single precision, not exact")
+    print(
+        "| dimensions | centroids | batch | tesselite | (index) | cKDTree | faiss flat | scikit-learn | best other / ours |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    for d in (int(text) for text in OPTIONS.dims.split(",")):
+        for k in (int(text) for text in OPTIONS.centroids.split(",")):
+            rng = np.random.default_rng(d + k)
+            if d * k > 30_000_000:  # 100,000 x 1000: 0.8 GB in double precision, copied by most
+                print(f"| {d} | {k} | | left out: memory |")
+                continue
+            centroids = rng.random((k, d))
+            ours = build_index(centroids)
+            tree = cKDTree(centroids) if d <= 12 else None
+            flat = faiss.IndexFlatL2(d)
+            flat.add(centroids.astype(np.float32))
+            algorithm = "kd_tree" if d <= 12 else "brute"
+            learn = NearestNeighbors(n_neighbors=1, algorithm=algorithm, n_jobs=1).fit(centroids)
+            for batch in (int(text) for text in OPTIONS.batches.split(",")):
+                points = rng.random((batch, d))
+                singles = points.astype(np.float32)
+                times = [per_query(lambda x, i=ours: i.query(x, OPTIONS.threads), points)]
+                slow = d * k * batch > 2e9  # half an hour for the k-d tree: measure a part
+                part = points[:: max(1, batch // 50)] if slow else points
+                times.append(per_query(lambda x, t=tree: t.query(x), part) if tree is not None else np.nan)
+                times.append(per_query(lambda x, f=flat: f.search(x, 1), singles))
+                times.append(per_query(lambda x, s=learn: s.kneighbors(x, return_distance=False), part))
+                best = np.nanmin(times[1:]) / times[0]
+                shown = [f"{value:.3g}" for value in times]
+                shown.insert(1, ours.kind)
+                print(f"| {d} | {k} | {batch} | {' | '.join(shown)} | {best:.2f} |", flush=True)
+
+
+def norms() -> None:
+    from scipy.spatial.distance import cdist
+
+    print("| dimensions | centroids | p | tesselite, microseconds a query | cdist | times faster |")
+    print("|---|---|---|---|---|---|")
+    for d, k in ((50, 5000), (1000, 1000)):
+        for p in (0.5, 1.0, np.inf):
+            rng = np.random.default_rng(0)
+            centroids, points = rng.random((k, d)), rng.random((64, d))
+            index = build_index(centroids, p)
+            metric = {"metric": "minkowski", "p": p} if p != np.inf else {"metric": "chebyshev"}
+            ours = per_query(lambda x, i=index: i.query(x, 1), points)
+            theirs = per_query(lambda x, c=centroids, m=metric: cdist(x, c, **m).argmin(axis=1), points)
+            print(f"| {d} | {k} | {p:g} | {ours:.4g} | {theirs:.4g} | {theirs / ours:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    if OPTIONS.norms:
+        norms()
+    else:
+        indexes()

@@ -1,0 +1,38 @@
+"""The commands that show runs in a browser: `report` and `watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from tesselite.cli.display import print_json
+
+
+def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
+    """Write the interactive page of one run or several, and say where it is."""
+    from tesselite.report.page import write_report
+
+    file = write_report(folders, out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html")))
+    size = file.stat().st_size
+    if as_json:
+        print_json({"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]})
+    else:
+        typer.echo(f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)")
+
+
+def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
+    """Serve the page of a run, going on or not, until stopped."""
+    from tesselite.report.live import LiveServer
+
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: expected the folder of a run, found a file")
+    with LiveServer(folder, host, port, seconds) as server:
+        typer.echo(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)")
+        if not server.loopback:
+            typer.echo("anybody who can reach this machine can see the run", err=True)
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            typer.echo("stopped")

@@ -1,0 +1,52 @@
+"""What the interactive page shows of the maze's elites: their ways through the maze, and how to read their networks.
+
+The drawing itself is in the page's own script (`tesselite.report.page`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tesselite.problems.maze_navigation.networks import INPUTS, OUTPUTS
+from tesselite.solution_space import Rows
+from tesselite.threads import checked_threads, in_chunks
+
+if TYPE_CHECKING:
+    from tesselite.problems.maze_navigation.problem import Maze
+
+_POINTS = 200  # of a way, without its start: one every 15 steps, so at most 30 units apart
+
+
+def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, Any]:
+    """The view "trajectory" of these networks, (m, width), in one setting: points to the unit."""
+    world = problem.world_of(scenario)
+    every = max(1, problem.steps // _POINTS)
+    height, width = world.walls.shape
+    points = np.empty((len(solutions), problem.steps // every + 1, 2))
+
+    def work(first: int, last: int) -> None:
+        for row in range(first, last):
+            points[row] = problem.trajectory(solutions[row], scenario)[::every, :2]
+
+    in_chunks(work, len(solutions), 16, checked_threads(None))
+    return {
+        "kind": "trajectory",
+        "per_elite": ["points"],
+        "step": {"points": 1.0},
+        "points": points,
+        "every": every,
+        "bounds": [0.0, float(width), 0.0, float(height)],
+        "flip_y": True,
+        "walls": world.walls[::2, ::2].astype(np.uint8),
+        "start": list(world.start[:2]),
+        "goal": list(world.goal),
+        "radius": world.radius,
+        "network": {
+            "inputs": list(INPUTS),
+            "outputs": list(OUTPUTS),
+            "max_hidden": problem.solutions.max_hidden,
+            "max_connections": problem.solutions.max_connections,
+        },
+    }

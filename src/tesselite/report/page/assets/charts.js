@@ -1,0 +1,73 @@
+// Charts by Plotly: progress of one run or of all of them. Plotly is unpacked when the rest of the page stands.
+"use strict";
+{
+  const PANELS = [["coverage", "Coverage"], ["qd_score", "QD score"], ["best_fitness", "Best fitness"], ["mean_fitness", "Mean fitness of elites"]];
+  let ready = null;
+
+  // Plotly reads some markup in texts; what users named must stay text there too.
+  Page.escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+  Page.plotly = () => {
+    ready = ready || Page.inflate(Page.by("plotly").textContent).then((bytes) => {
+      const script = document.createElement("script");
+      script.textContent = new TextDecoder().decode(bytes);
+      document.head.append(script);
+      Page.by("plotly").remove();
+      return window.Plotly;
+    });
+    return ready;
+  };
+
+  Page.chart = async (element, traces, layout = {}) => {
+    const Plotly = await Page.plotly();
+    const axis = { gridcolor: Page.css("--line"), zeroline: false, linecolor: Page.css("--line"), tickfont: { size: 11 }, automargin: true };
+    const { xaxis = {}, yaxis = {}, ...rest } = layout;
+    return Plotly.react(element, traces, {
+      margin: { l: 44, r: 12, t: 8, b: 34 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: Page.css("--font"), size: 12, color: Page.css("--soft") },
+      hoverlabel: { bgcolor: Page.css("--ink"), font: { color: Page.css("--card") }, namelength: -1 },
+      showlegend: false,
+      xaxis: { ...axis, ...xaxis },
+      yaxis: { ...axis, ...yaxis },
+      ...rest,
+    }, { displayModeBar: false, responsive: true, doubleClick: "reset" });
+  };
+
+  // A box with a heading and a chart in it, made once and found again.
+  Page.chart_box = (parent, id, heading, tall = false) => {
+    let box = Page.by(id);
+    if (!box) {
+      box = Page.make("div", { class: tall ? "chart tall" : "chart", id });
+      parent.append(Page.make("div", { class: "chart-box" }, Page.make("h3", {}, heading), box));
+    }
+    return box;
+  };
+
+  Page.progress = async () => {
+    const against = Page.by("progress-against").value;
+    const runs = Page.document.runs.filter((run) => run.progress.evaluations.length);
+    Page.by("progress-card").hidden = !runs.length;
+    const parent = Page.by("progress");
+    const groups = [...new Set(Page.document.runs.map((run) => run.group || run.name))];
+    const jobs = [];
+    for (const [name, heading] of PANELS) {
+      const with_values = runs.filter((run) => run.progress[name].some((value) => value !== null));
+      if (!with_values.length) continue;
+      const box = Page.chart_box(parent, `progress-${name}`, heading);
+      const traces = with_values.map((run) => ({
+        x: run.progress[against],
+        y: run.progress[name],
+        type: "scatter",
+        mode: run.progress[name].length > 1 ? "lines" : "markers",
+        name: Page.escaped(run.name),
+        opacity: Page.document.runs.length > 6 ? 0.7 : 1,
+        line: { color: Page.colours.series(groups.indexOf(run.group || run.name)), width: 2 },
+        hovertemplate: `%{y:.4~g} at %{x:,}<extra>${Page.escaped(runs.length > 1 ? run.name : "")}</extra>`,
+      }));
+      jobs.push(Page.chart(box, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: name === "coverage" ? { tickformat: ".0%" } : { tickformat: "~g" } }));
+    }
+    await Promise.all(jobs);
+  };
+}

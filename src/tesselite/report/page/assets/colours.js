@@ -1,0 +1,33 @@
+// Colours of values (viridis, which colour-blind readers can read and which prints in grey) and of series (Okabe, Ito).
+"use strict";
+{
+  const stops = ("440154 470d60 48186a 482374 472d7b 453781 424086 3e4989 3b528b 375b8d 33638d 2f6b8e 2c728e 297a8e " +
+    "26828e 23898e 21918c 1f988b 1fa088 22a785 28ae80 32b67a 3fbc73 4ec36b 5ec962 70cf57 84d44b 98d83e addc30 c2df23 " +
+    "d8e219 ece51b fde725").split(" ").map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+
+  const bytes = (colour) => {
+    const hex = colour.replace("#", "");
+    return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  };
+  const word = ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) | red; // as ImageData holds a pixel
+
+  const ramp = (reversed) => {
+    const colours = [];
+    for (let i = 0; i < 256; i++) {
+      const at = ((reversed ? 255 - i : i) / 255) * (stops.length - 1);
+      const low = Math.min(Math.floor(at), stops.length - 2);
+      colours.push(stops[low].map((value, k) => Math.round(value + (at - low) * (stops[low + 1][k] - value))));
+    }
+    return colours;
+  };
+
+  Page.colours = {
+    word: (name) => word(bytes(Page.css(name))),
+    series: (i) => { const all = Page.css("--series").split(/\s+/); return all[i % all.length]; },
+    // The words and the CSS names of 256 colours; better values are brighter, whatever the direction.
+    ramp: (reversed) => {
+      const colours = ramp(reversed);
+      return { words: Uint32Array.from(colours, word), names: colours.map((c) => `rgb(${c.join(" ")})`) };
+    },
+  };
+}

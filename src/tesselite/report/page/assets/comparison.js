@@ -1,0 +1,93 @@
+// Several runs side by side. What is compared was computed in Python; here it is only drawn.
+"use strict";
+{
+  const cell = (text, number) => Page.make("td", number ? { class: "number" } : {}, text);
+  const head = (...texts) => Page.make("thead", {}, Page.make("tr", {}, ...texts.map((text) => Page.make("th", { scope: "col" }, text))));
+  const table = (header, rows) => Page.make("div", { class: "wide" }, Page.make("table", {}, header, Page.make("tbody", {}, ...rows)));
+  const p_value = (p) => (p < 0.0001 ? "< 0.0001" : Page.number(+p.toPrecision(2)));
+
+  // Who is who, once for all charts: a colour for each group.
+  const legend = (groups, runs) => Page.make("p", { class: "legend" }, ...groups.map((group, i) => {
+    const mark = Page.make("i");
+    mark.style.background = Page.colours.series(i);
+    const n = runs.filter((run) => run.group === group).length;
+    return Page.make("span", {}, mark, `${group} (${n} ${n === 1 ? "run" : "runs"})`);
+  }));
+
+  const boxes = (parent, comparison, runs) => comparison.measures.map((measure, m) => {
+    const traces = comparison.groups.map((group, i) => {
+      const at = runs.map((run, r) => r).filter((r) => runs[r].group === group && measure.values[r] !== null);
+      return {
+        type: "box",
+        y: at.map((r) => measure.values[r]),
+        text: at.map((r) => Page.escaped(runs[r].name)),
+        name: Page.escaped(group),
+        marker: { color: Page.colours.series(i), size: 6 },
+        line: { width: 1.5 },
+        boxpoints: "all",
+        jitter: 0.4,
+        pointpos: 0,
+        hovertemplate: "%{text}: %{y:.5~g}<extra></extra>",
+      };
+    });
+    return Page.chart(Page.chart_box(parent, `box-${m}`, measure.label), traces, {
+      xaxis: { showticklabels: false, showgrid: false },
+      yaxis: measure.label === "Coverage" ? { tickformat: ".0%" } : { tickformat: "~g" },
+    });
+  });
+
+  const curves = (parent, comparison, runs) => (comparison.quality || []).map((quality, q) => {
+    const less = comparison.direction === "min";
+    const heading = `Share of elites with fitness ${less ? "up to" : "above"} x, in ${quality.setting} (${less ? "CDF" : "CCDF"})`;
+    const traces = runs.map((run, r) => ({
+      x: quality.levels,
+      y: quality.shares[r],
+      type: "scatter",
+      mode: "lines",
+      name: Page.escaped(run.name),
+      line: { color: Page.colours.series(comparison.groups.indexOf(run.group)), width: 2 },
+      opacity: runs.length > 6 ? 0.6 : 1,
+      hovertemplate: `%{y:.1%} at %{x:.4~g}<extra>${Page.escaped(run.name)}</extra>`,
+    })).filter((_, r) => quality.shares[r]);
+    return Page.chart(Page.chart_box(parent, `quality-${q}`, heading, true), traces, {
+      xaxis: { title: { text: "fitness x", font: { size: 11 }, standoff: 4 } },
+      yaxis: { tickformat: ".0%", rangemode: "tozero" },
+    });
+  });
+
+  const figures = (comparison) => {
+    const rows = comparison.measures.flatMap((measure) => comparison.groups.map((group, i) => {
+      const found = measure.summaries[i];
+      if (!found) return null;
+      const [n, median, lower, upper, from, to] = found;
+      return Page.make("tr", {}, cell(measure.label), cell(group), cell(String(n), true), cell(Page.number(median), true),
+        cell(`${Page.number(lower)} to ${Page.number(upper)}`, true), cell(n > 2 ? `${Page.number(from)} to ${Page.number(to)}` : "–", true));
+    })).filter(Boolean);
+    return table(head("Measure", "Group", "Runs", "Median", "Quartiles", "95 % interval of the median"), rows);
+  };
+
+  const tests = (comparison) => table(
+    head("Measure", "First", "Second", "Median of first", "Median of second", "p", "p (Holm)", "A12"),
+    comparison.tests.map((test) => Page.make("tr", {}, cell(test.measure), cell(test.first), cell(test.second),
+      cell(Page.number(test.medians[0]), true), cell(Page.number(test.medians[1]), true), cell(p_value(test.p), true),
+      cell(p_value(test.p_holm), true), cell(`${Page.number(test.a12)} (${test.effect})`, true))),
+  );
+
+  Page.comparison = async () => {
+    const { comparison, runs } = Page.document;
+    Page.by("comparison-card").hidden = !comparison;
+    if (!comparison) return;
+    const parent = Page.by("comparison");
+    // Charts are kept and drawn anew; the rest is cheap to make again.
+    parent.querySelectorAll(".made").forEach((element) => element.remove());
+    const made = (element) => { element.classList.add("made"); return element; };
+    parent.prepend(made(legend(comparison.groups, runs)));
+    const place = (id, tag) => Page.by(id) || parent.appendChild(Page.make(tag, { id, class: "charts" }));
+    const jobs = [...boxes(place("boxes", "div"), comparison, runs), ...curves(place("qualities", "div"), comparison, runs)];
+    const section = (heading, ...content) => parent.append(made(Page.make("details", { open: "" }, Page.make("summary", {}, heading), ...content)));
+    section("Figures of each group", figures(comparison));
+    if (comparison.tests.length) section("Tests between groups", tests(comparison), Page.make("p", { class: "hint" }, "Two-sided Mann-Whitney tests over runs; Holm's correction over the whole table. A12 is the chance that a run of the first group has the higher value."));
+    if (comparison.notes.length) parent.append(made(Page.make("ul", {}, ...comparison.notes.map((note) => Page.make("li", {}, note)))));
+    await Promise.all(jobs);
+  };
+}

@@ -1,0 +1,170 @@
+// The elite that is looked at: its numbers, its drawing, its scenarios, and the player.
+"use strict";
+{
+  const show = { drawer: null, opened: null, frame: 0, playing: false, began: 0, from: 0, extra: null };
+
+  const bar = (name, text, share, from = 0, on = false) => {
+    const fill = Page.make("i");
+    const a = Math.max(0, Math.min(1, Math.min(share, from))), b = Math.max(0, Math.min(1, Math.max(share, from)));
+    fill.style.left = `${100 * a}%`;
+    fill.style.width = `${100 * (b - a)}%`;
+    return [
+      Page.make("span", { class: on ? "name on" : "name", title: name }, name),
+      Page.make("span", { class: "track" }, fill),
+      Page.make("span", { class: "value" }, text),
+    ];
+  };
+
+  const numbers = () => {
+    const run = Page.run, row = Page.row;
+    const shown = [["Fitness", Page.number(run.archive.fitness[row])]];
+    if (Page.scenario) {
+      const there = run.scenario(Page.scenario).fitness[row];
+      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? "invalid" : Page.number(there)]);
+    }
+    if (run.features.length <= 4) run.features.forEach((f) => shown.push([f.name, Page.number(f.values[row])]));
+    shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
+    Page.fill(Page.by("elite-numbers"), ...shown.map(([name, text]) => Page.make("div", {}, Page.make("dt", {}, name), Page.make("dd", {}, text))));
+  };
+
+  const lists = () => {
+    const run = Page.run, row = Page.row;
+    const put = (id, bars) => Page.fill(Page.by(id).querySelector(".bars"), ...bars.flat());
+    put("elite-features", run.features.map((f) => bar(f.name, Page.number(f.values[row]), f.unit[row])));
+    const solution = run.solution(row);
+    const [low, high] = run.solution_bounds || (run.solution_bounds = span(run.archive.solutions));
+    const at = (value) => (value - low) / (high - low || 1);
+    const shown = Math.min(solution.length, 200);
+    put("elite-solution", Array.from(solution.subarray(0, shown), (value, j) => bar(`x${j}`, Page.number(value), at(value), at(Math.max(low, Math.min(high, 0))))));
+    Page.by("elite-solution").querySelector("summary").textContent = `Solution (${shown < solution.length ? `first ${shown} of ` : ""}${solution.length} values)`;
+    const box = Page.by("elite-scenarios");
+    box.hidden = !run.scenarios.length;
+    if (!run.scenarios.length) return;
+    const all = span(Float32Array.from(run.scenarios.flatMap((s) => [s.fitness[row]]).concat(run.archive.fitness[row]).filter((v) => !Number.isNaN(v))));
+    const scaled = (value) => 0.04 + (0.96 * (value - all[0])) / (all[1] - all[0] || 1);
+    put("elite-scenarios", [
+      bar("training", Page.number(run.archive.fitness[row]), scaled(run.archive.fitness[row]), 0, Page.scenario === ""),
+      ...run.scenarios.map((s) => {
+        const value = s.fitness[row];
+        return Number.isNaN(value) ? bar(s.name, "invalid", 0, 0, s.name === Page.scenario) : bar(s.name, Page.number(value), scaled(value), 0, s.name === Page.scenario);
+      }),
+    ]);
+  };
+  const span = (values) => values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
+
+  const frames = () => (show.drawer ? show.drawer.frames(show.opened) : 1);
+
+  const draw = () => {
+    if (!show.drawer || Page.by("elite-body").hidden) return;
+    const canvas = Page.by("view");
+    const box = canvas.parentElement.clientWidth - 16;
+    const size = Page.fit(canvas, show.drawer.height(box));
+    show.drawer.draw(size.context, size, show.opened, show.frame);
+    canvas.dataset.frame = String(show.frame);
+    Page.by("frame").value = String(show.frame);
+    Page.by("frame-time").textContent = show.drawer.time ? show.drawer.time(show.opened, show.frame) : "";
+  };
+
+  const stop = () => {
+    show.playing = false;
+    Page.by("play").textContent = "Play";
+    Page.by("play").setAttribute("aria-pressed", "false");
+  };
+
+  const tick = (now) => {
+    if (!show.playing) return;
+    const per_frame = (1000 * show.drawer.duration(show.opened)) / frames();
+    const frame = show.from + Math.floor((now - show.began) / per_frame);
+    if (frame >= frames() - 1) { show.frame = frames() - 1; stop(); draw(); return; }
+    if (frame !== show.frame && frame >= 0) { show.frame = frame; draw(); }
+    requestAnimationFrame(tick);
+  };
+
+  const play = () => {
+    if (show.playing) { stop(); return; }
+    if (show.frame >= frames() - 1) show.frame = 0;
+    Object.assign(show, { playing: true, began: performance.now(), from: show.frame });
+    Page.by("play").textContent = "Pause";
+    Page.by("play").setAttribute("aria-pressed", "true");
+    requestAnimationFrame(tick);
+  };
+
+  // The view of an elite in a setting: kept in the page, or asked of the server that stands behind it.
+  const find = async (run, row, scenario) => {
+    for (const view of run.views || []) {
+      if ((view.scenario || "") !== scenario) continue;
+      const k = view.rows.indexOf(row);
+      if (k >= 0) return [view, k];
+    }
+    return Page.ask_view ? Page.ask_view(run, row, scenario) : null;
+  };
+
+  const view = async () => {
+    const run = Page.run, row = Page.row, scenario = Page.scenario;
+    const found = await find(run, row, scenario);
+    if (run !== Page.run || row !== Page.row || scenario !== Page.scenario) return; // something else was chosen meanwhile
+    const note = Page.by("view-note"), canvas = Page.by("view");
+    show.drawer = found ? Page.drawers[found[0].kind] : null;
+    show.opened = show.drawer ? show.drawer.open(...found) : null;
+    show.frame = 0;
+    canvas.hidden = !show.drawer;
+    const has_views = Boolean((run.views || []).length) || Boolean(Page.ask_view);
+    Page.by("elite-view").hidden = !has_views || (!show.drawer && !(run.views || []).length);
+    note.hidden = Boolean(show.drawer);
+    note.textContent = scenario
+      ? `In scenario ${scenario} the page keeps what the best elites there did; this one is not among them.`
+      : "To keep the page small, this elite's view was left out; its neighbours may have one.";
+    Page.by("player").hidden = !show.drawer || frames() < 2;
+    Page.by("frame").max = String(frames() - 1);
+    if (show.drawer && show.drawer.time) show.frame = frames() - 1; // begin with the whole story
+    canvas.setAttribute("aria-label", show.drawer ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : "");
+    show.extra = show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
+    Page.fill(Page.by("elite-extra"), ...(show.extra ? [show.extra] : []));
+    if (show.extra) show.extra.redraw();
+    // Bars are all there is to see of a solution without a drawing.
+    if (!has_views) Page.by("elite-solution").open = true;
+    draw();
+  };
+
+  const update = () => {
+    stop();
+    const chosen = Page.row >= 0;
+    Page.by("elite-body").hidden = !chosen;
+    Page.by("elite-title").textContent = chosen ? `Elite of niche ${Page.run.archive.niches[Page.row].toLocaleString("en")}` : "Elite";
+    if (!chosen) return;
+    numbers();
+    lists();
+    view();
+  };
+
+  Page.inspector = {
+    update,
+    draw: () => { draw(); if (show.extra) show.extra.redraw(); },
+    rebuild: () => { if (Page.row >= 0) view(); },
+    listen: () => {
+      Page.on("select", update);
+      Page.by("play").addEventListener("click", play);
+      Page.by("frame").addEventListener("input", (event) => { stop(); show.frame = +event.target.value; draw(); });
+      Page.by("elite-best").addEventListener("click", () => { if (Page.run) Page.select(Page.run.best()); });
+      Page.by("scenario").addEventListener("change", (event) => { Page.scenario = event.target.value; Page.tell("scenario"); update(); });
+      const canvas = Page.by("view");
+      let held = null;
+      canvas.addEventListener("pointerdown", (event) => { if (show.drawer && show.drawer.orbit) { held = [event.clientX, event.clientY]; canvas.setPointerCapture(event.pointerId); } });
+      canvas.addEventListener("pointermove", (event) => {
+        if (!held) return;
+        show.drawer.orbit(event.clientX - held[0], event.clientY - held[1]);
+        held = [event.clientX, event.clientY];
+        draw();
+      });
+      canvas.addEventListener("pointerup", () => { held = null; });
+      canvas.addEventListener("keydown", (event) => {
+        if (event.key === " ") { event.preventDefault(); if (frames() > 1) play(); return; }
+        const turns = { ArrowLeft: [-20, 0], ArrowRight: [20, 0], ArrowUp: [0, -20], ArrowDown: [0, 20] };
+        if (!show.drawer || !show.drawer.orbit || !turns[event.key]) return;
+        event.preventDefault();
+        show.drawer.orbit(...turns[event.key]);
+        draw();
+      });
+    },
+  };
+}

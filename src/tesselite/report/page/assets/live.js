@@ -1,0 +1,38 @@
+// Where a server stands behind the page (`tesselite watch`): ask it every few seconds whether there is something new.
+"use strict";
+{
+  let stamp = "";
+
+  const poll = async () => {
+    const { seconds } = Page.document.live;
+    try {
+      const answer = await fetch(`update?since=${encodeURIComponent(stamp)}`, { cache: "no-store" });
+      if (answer.status === 200) await take(await answer.json());
+      else if (answer.status !== 204) throw new Error(`the server answered ${answer.status}`);
+      if (Page.by("state").dataset.state === "gone") Page.state(Page.document.runs.length ? Page.document.runs[0].state : "none");
+    } catch (error) {
+      Page.state("gone", "server gone");
+    }
+    setTimeout(poll, 1000 * seconds);
+  };
+
+  const take = async (update) => {
+    const block = await Page.inflate(update.block);
+    const live = Page.document.live;
+    stamp = update.stamp;
+    Page.document = { ...Page.unpack(update.document, block), live };
+    await Page.show();
+    document.body.dataset.updates = String(1 + +(document.body.dataset.updates || 0));
+  };
+
+  Page.live = () => {
+    stamp = Page.document.live.stamp;
+    Page.ask_view = async (run, row, scenario) => {
+      const answer = await fetch(`elite?niche=${run.archive.niches[row]}&scenario=${encodeURIComponent(scenario)}`, { cache: "no-store" });
+      if (answer.status !== 200) return null;
+      const { document: described, block } = await answer.json();
+      return [Page.unpack(described, await Page.inflate(block)), 0];
+    };
+    setTimeout(poll, 1000 * Page.document.live.seconds);
+  };
+}

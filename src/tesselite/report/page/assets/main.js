@@ -1,0 +1,208 @@
+// Puts the parts together: which run is shown, controls, theme, and the order in which things appear.
+"use strict";
+{
+  const STATES = { running: "running", finished: "finished", stopped: "stopped before its end", none: "no run yet" };
+  let chosen = 0;
+
+  Page.state = (state, text) => {
+    Page.by("state").dataset.state = state;
+    Page.by("state").textContent = text || STATES[state];
+  };
+
+  const theme = (name) => {
+    document.documentElement.dataset.theme = name;
+    Page.tell("theme");
+  };
+
+  const figure = (value, text) => Page.make("div", { class: "figure" }, Page.make("b", {}, value), Page.make("span", {}, text));
+
+  const summary = (run) => {
+    const { figures } = run;
+    const shown = [];
+    if (figures) {
+      shown.push(figure(Page.share(figures.coverage), `of ${Page.number(figures.n_niches)} niches filled`));
+      shown.push(figure(Page.number(figures.best), `best fitness (${run.direction})`));
+      shown.push(figure(Page.number(figures.mean), "mean fitness"));
+      if (figures.qd_score !== null) shown.push(figure(Page.number(figures.qd_score), "QD score"));
+    }
+    const done = Math.max(run.evaluations, ...run.progress.evaluations.slice(-1));
+    shown.push(figure(Page.number(done), done === run.budget ? "evaluations" : `of ${Page.number(run.budget)} evaluations`));
+    if (figures) {
+      shown.push(figure(Page.number(figures.invalid), figures.invalid ? `invalid · ${figures.invalid_reasons.map(([why, n]) => `${n.toLocaleString("en")} × ${why}`).join(", ")}` : "invalid"));
+      shown.push(figure(Page.duration(figures.seconds), "of search"));
+    }
+    Page.fill(Page.by("figures"), ...shown);
+  };
+
+  const about = (run) => {
+    Page.by("title").textContent = run.problem;
+    const several = Page.document.runs.length > 1;
+    Page.by("subtitle").textContent = several ? `${Page.document.runs.length} runs · looking at ${run.name}` : `${run.name} · seed ${run.seed}`;
+    Page.by("command").textContent = run.command;
+    Page.fill(Page.by("settings"), ...run.settings.map(([name, value]) => Page.make("tr", {}, Page.make("th", { scope: "row" }, name), Page.make("td", {}, value))));
+    Page.by("notes-box").hidden = !run.notes.length;
+    Page.fill(Page.by("notes"), ...run.notes.map((note) => Page.make("li", {}, note)));
+    Page.by("footer").textContent = `Made by tesselite ${Page.document.made_by}. ${Page.document.live ? "Reads the run's folder, writes nothing." : "Everything is in this file; it loads nothing from anywhere."}`;
+  };
+
+  const colour_bar = () => {
+    const { low, high, reversed } = Page.run.shades(Page.colour);
+    Page.by("colour-low").textContent = Page.number(low);
+    Page.by("colour-high").textContent = Page.number(high);
+    const context = Page.by("colour-ramp").getContext("2d");
+    Page.colours.ramp(reversed).names.forEach((name, i) => { context.fillStyle = name; context.fillRect(i, 0, 1, 1); });
+  };
+
+  const count = () => {
+    const run = Page.run;
+    Page.by("selected-count").textContent = run.n_selected.toLocaleString("en");
+    Page.by("selected-of").textContent = `of ${run.n.toLocaleString("en")} elites`;
+    Page.by("download").disabled = run.n_selected === 0;
+    const [low, high] = run.range || run.fitness_bounds;
+    Page.by("range-low").textContent = Page.number(low);
+    Page.by("range-high").textContent = Page.number(high);
+  };
+
+  const repaint = () => {
+    if (!Page.run) return;
+    colour_bar();
+    Page.map.repaint();
+    Page.scatter.repaint();
+    Page.axes.draw();
+  };
+  const redraw = () => {
+    if (!Page.run) return;
+    Page.map.draw();
+    Page.scatter.draw();
+    Page.axes.draw();
+    Page.inspector.draw();
+  };
+
+  // Show the run that is chosen; what was selected and filtered stays where it still makes sense.
+  Page.show = async () => {
+    const described = Page.document.runs[chosen] || Page.document.runs[0];
+    const message = Page.by("message");
+    const note = Page.document.message || (described && !described.archive ? "This run has saved no archive yet: it appears here after the first checkpoint." : "");
+    message.hidden = !note;
+    message.textContent = note;
+    const filled = Boolean(described && described.archive && described.archive.fitness.length);
+    for (const id of ["archive", "elite-card"]) Page.by(id).hidden = !filled;
+    for (const id of ["about-card", "figures"]) Page.by(id).hidden = !described;
+    if (!described) {
+      for (const id of ["axes-card", "progress-card"]) Page.by(id).hidden = true;
+      Page.by("title").textContent = "tesselite";
+      Page.state("none");
+      document.body.dataset.ready = "all";
+      return;
+    }
+    about(described);
+    summary(described);
+    Page.state(described.state);
+    const old = Page.run;
+    Page.run = null;
+    if (filled) {
+      const niche = old && Page.row >= 0 ? old.archive.niches[Page.row] : -1;
+      const run = Page.elites(described);
+      Page.row = niche >= 0 && niche < run.archive.n_niches ? run.row_of(niche) : -1;
+      if (Page.row < 0) Page.row = run.best();
+      if (old && old.name === described.name) {
+        run.range = old.range;
+        run.brushes = old.brushes;
+      }
+      Page.run = run;
+      const columns = run.columns();
+      if (!columns.some(([key]) => key === Page.colour)) Page.colour = "fitness";
+      Page.options(Page.by("colour-by"), columns, Page.colour);
+      if (!run.scenarios.some((s) => s.name === Page.scenario)) Page.scenario = "";
+      Page.by("scenario-tool").hidden = !run.scenarios.length;
+      Page.options(Page.by("scenario"), [["", "training"], ...run.scenarios.map((s) => [s.name, s.name])], Page.scenario);
+      const is_map = Boolean(run.archive.picture);
+      Page.by("scatter-axes").hidden = is_map;
+      Page.by("zoom").hidden = !is_map;
+      Page.by("axes-card").hidden = is_map || run.features.length < 2;
+      Page.by("map").setAttribute("aria-label", is_map
+        ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.name).join(" and ")}. Arrow keys move from niche to niche.`
+        : `Elites as points: ${run.n} of them. Arrow keys move from elite to elite.`);
+      if (!run.range) { Page.by("filter-low").value = "0"; Page.by("filter-high").value = "1000"; }
+      if (is_map) Page.map.open(); else Page.scatter.open();
+      run.filter();
+      Page.inspector.update();
+    }
+    document.body.dataset.ready = "archive";
+    await new Promise((done) => setTimeout(done)); // let the archive appear before Plotly is unpacked
+    await Page.progress();
+    await Page.comparison();
+    document.body.dataset.ready = "all";
+    document.body.dataset.milliseconds = String(Math.round(performance.now()));
+  };
+
+  const listen = () => {
+    Page.map.listen();
+    Page.scatter.listen();
+    Page.axes.listen();
+    Page.inspector.listen();
+    Page.on("filter", () => { count(); repaint(); });
+    Page.on("select", redraw);
+    Page.on("theme", () => { repaint(); redraw(); Page.inspector.rebuild(); if (Page.document && Page.document.runs.length) { Page.progress(); Page.comparison(); } });
+    Page.by("colour-by").addEventListener("change", (event) => { Page.colour = event.target.value; repaint(); });
+    // The scenario that is looked at is the colour too, unless another colour was chosen.
+    Page.on("scenario", () => {
+      const j = Page.run.scenarios.findIndex((s) => s.name === Page.scenario);
+      if (Page.colour === "fitness" || Page.colour.startsWith("scenario")) Page.colour = j < 0 ? "fitness" : `scenario ${j}`;
+      Page.by("colour-by").value = Page.colour;
+      repaint();
+    });
+    for (const name of ["low", "high"]) {
+      Page.by(`filter-${name}`).addEventListener("input", () => {
+        const run = Page.run, [low, high] = run.fitness_bounds;
+        const [a, b] = [+Page.by("filter-low").value, +Page.by("filter-high").value].sort((x, y) => x - y);
+        run.range = a === 0 && b === 1000 ? null : [a === 0 ? low : low + (a / 1000) * (high - low), b === 1000 ? high : low + (b / 1000) * (high - low)];
+        run.filter();
+      });
+    }
+    Page.by("filter-reset").addEventListener("click", () => {
+      Page.run.range = null;
+      Page.run.brushes.clear();
+      Page.by("filter-low").value = "0";
+      Page.by("filter-high").value = "1000";
+      Page.run.filter();
+    });
+    Page.by("download").addEventListener("click", () => {
+      const link = Page.make("a", { download: `${Page.run.name.replace(/[^\w.-]+/g, "-")}-elites.csv` });
+      link.href = URL.createObjectURL(new Blob([Page.run.csv()], { type: "text/csv" }));
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
+    Page.by("copy").addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(Page.by("command").textContent); Page.by("copy").textContent = "Copied"; }
+      catch { getSelection().selectAllChildren(Page.by("command")); Page.by("copy").textContent = "Press Ctrl+C"; }
+      setTimeout(() => { Page.by("copy").textContent = "Copy"; }, 2000);
+    });
+    Page.by("run-chooser").addEventListener("change", (event) => { chosen = +event.target.value; Page.show(); });
+    Page.by("progress-against").addEventListener("change", () => Page.progress());
+    Page.by("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", () => theme(dark.matches ? "dark" : "light"));
+    let waiting = 0;
+    new ResizeObserver(() => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(redraw); }).observe(document.querySelector("main"));
+  };
+
+  const start = async () => {
+    document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const block = await Page.inflate(Page.by("block").textContent);
+    Page.document = Page.unpack(JSON.parse(Page.by("document").textContent), block);
+    Page.by("block").remove();
+    listen();
+    const runs = Page.document.runs;
+    Page.by("run-tool").hidden = runs.length < 2;
+    Page.options(Page.by("run-chooser"), runs.map((run, i) => [String(i), run.name]), "0");
+    await Page.show();
+    if (Page.document.live) Page.live();
+  };
+
+  start().catch((error) => {
+    Page.by("message").hidden = false;
+    Page.by("message").textContent = `This page could not be drawn: ${error.message}`;
+    console.error(error);
+  });
+}

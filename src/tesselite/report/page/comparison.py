@@ -1,0 +1,178 @@
+"""Several runs side by side: groups of like runs, their figures, the quality of their elites, and tests between groups.
+
+Statistics and shares come from `tesselite.assessment`; here they are only gathered for the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.assessment.quality import share
+from tesselite.assessment.statistics import effect_size, holm, mann_whitney, median, summarise
+from tesselite.report.page.run_data import RunData
+
+Floats = npt.NDArray[np.float64]
+
+_LEVELS = 201
+_MOST_PAIRS = 30
+_MEASURES = (
+    ("coverage", "Coverage"),
+    ("filled", "Filled niches"),
+    ("qd_score", "QD score"),
+    ("best_fitness", "Best fitness"),
+    ("mean_fitness", "Mean fitness"),
+)
+
+
+def group_names(runs: Sequence[RunData]) -> list[str]:
+    """The group of each run: runs that differ in nothing but the seed are one group, named by what sets it apart."""
+    kinds = [_kind(run) for run in runs]
+    apart = [name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1] if kinds else []
+    if len(runs) > 1 and not apart:
+        return [runs[0].settings.problem] * len(runs)
+    return [", ".join(kind[name] for name in apart) or run.name for kind, run in zip(kinds, runs, strict=True)]
+
+
+def _kind(run: RunData) -> dict[str, str]:
+    settings, niches = run.settings, run.settings.niches
+    if niches["kind"] == "grid":
+        cut = f"grid {'x'.join(str(cells) for cells in niches['shape'])}"
+    else:
+        cut = f"{niches['n_niches']:,} niches" + ("" if niches.get("p", 2.0) == 2.0 else f", p = {niches['p']:g}")
+    return {
+        "problem": settings.problem,
+        "niches": cut,
+        "evaluations": f"{settings.evaluations:,} evaluations",
+        "initial": f"{settings.initial:,} initial",
+        "batch_size": f"batches of {settings.batch_size:,}",
+        "variation": settings.variation,
+        "options": ", ".join(f"{name} {value}" for name, value in sorted(settings.options.items())),
+    }
+
+
+def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
+    """The comparison as the page's document holds it: groups, measures, shares of elites at levels, and tests."""
+    archives = [run.archive for run in runs if run.archive is not None]
+    directions = {archive.direction for archive in archives}
+    names = list(dict.fromkeys(groups))
+    measures = [_measure(name, label, runs, groups) for name, label in _MEASURES]
+    measures += _scenario_measures(runs, groups)
+    measures = [measure for measure in measures if any(v is not None for v in measure["values"])]
+    described: dict[str, Any] = {"groups": names, "measures": measures, "notes": []}
+    if len({run.settings.problem for run in runs}) > 1:
+        described["notes"].append("These runs are of different problems: their fitness may mean different things.")
+    if len(directions) == 1:
+        described["direction"] = directions.pop()
+        described["quality"] = _qualities(runs, described["direction"])
+    else:
+        described["notes"].append("Some runs maximise and some minimise: the quality of elites is not compared.")
+    described["tests"] = _tests(names, groups, measures)
+    if len(runs) > len(names) and len(names) == 1:
+        described["notes"].append("All runs are alike but for the seed, so there is nothing to test.")
+    return described
+
+
+def _measure(name: str, label: str, runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
+    values = []
+    for run in runs:
+        archive = run.archive
+        if archive is None:
+            values.append(None)
+        else:
+            values.append(float(len(archive)) if name == "filled" else getattr(archive, name))
+    return _summed_up(label, values, groups)
+
+
+def _summed_up(label: str, values: list[float | None], groups: Sequence[str]) -> dict[str, Any]:
+    summaries = []
+    for group in dict.fromkeys(groups):
+        held = [v for v, g in zip(values, groups, strict=True) if g == group and v is not None]
+        found = summarise(held) if held else None
+        summaries.append(found and [found.n, found.median, found.lower, found.upper, *found.interval])
+    return {"label": label, "values": values, "summaries": summaries}
+
+
+def _shared_scenarios(runs: Sequence[RunData]) -> list[str]:
+    return [name for name in runs[0].scenarios if all(name in run.scenarios for run in runs)]
+
+
+def _scenario_measures(runs: Sequence[RunData], groups: Sequence[str]) -> list[dict[str, Any]]:
+    """For runs that were all assessed: the best fitness in the scenarios, their median."""
+    shared = _shared_scenarios(runs)
+    if not shared:
+        return []
+    values: list[float | None] = []
+    for run in runs:
+        maximised = run.archive is None or run.archive.direction == "max"
+        bests = [_best(run.scenarios[name], maximised) for name in shared]
+        middle = median(bests)
+        values.append(middle if np.isfinite(middle) else None)
+    return [_summed_up(f"Best fitness, median of {len(shared)} scenarios", values, groups)]
+
+
+def _best(fitness: Floats, maximised: bool) -> float:
+    """The best; infinitely bad where no elite is valid."""
+    valid = fitness[np.isfinite(fitness)]
+    if not len(valid):
+        return -np.inf if maximised else np.inf
+    return float(valid.max() if maximised else valid.min())
+
+
+def _qualities(runs: Sequence[RunData], direction: Any) -> list[dict[str, Any]]:
+    """Shares of elites that reach each level: in training, and over all scenarios where all runs were assessed."""
+    training = [run.archive.elites().fitness if run.archive else np.empty(0) for run in runs]
+    described = [_quality("training", [[fitness] for fitness in training], direction)]
+    shared = _shared_scenarios(runs)
+    if shared:
+        settings = [[run.scenarios[name] for name in shared] for run in runs]
+        described.append(_quality(f"all {len(shared)} scenarios", settings, direction))
+    return described
+
+
+def _quality(setting: str, fitness: list[list[Floats]], direction: Any) -> dict[str, Any]:
+    finite = [values[np.isfinite(values)] for run in fitness for values in run]
+    low = min((float(v.min()) for v in finite if len(v)), default=0.0)
+    high = max((float(v.max()) for v in finite if len(v)), default=1.0)
+    levels = np.linspace(low, high if high > low else low + 1.0, _LEVELS)
+    # Of several scenarios the median share, as the paper's expected quality has it.
+    shares = [
+        np.median([share(values, levels, direction) for values in run if len(values)], axis=0).round(5).tolist()
+        if any(len(values) for values in run)
+        else None
+        for run in fitness
+    ]
+    return {"setting": setting, "levels": levels, "shares": shares}
+
+
+def _tests(names: list[str], groups: Sequence[str], measures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two-sided Mann-Whitney tests of every pair of groups, Holm-corrected over all of them, with A12."""
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]][:_MOST_PAIRS]
+    rows, raw = [], []
+    for a, b in pairs:
+        for measure in measures:
+            held = list(zip(measure["values"], groups, strict=True))
+            first = [v for v, g in held if g == a and v is not None]
+            second = [v for v, g in held if g == b and v is not None]
+            if min(len(first), len(second)) < 2:  # a test of single runs says nothing
+                continue
+            found = mann_whitney(first, second)
+            raw.append(found.p)
+            rows.append(
+                {
+                    "measure": measure["label"],
+                    "first": a,
+                    "second": b,
+                    "medians": [median(first), median(second)],
+                    "runs": [found.n, found.m],
+                    "p": found.p,
+                    "a12": found.a12,
+                    "effect": effect_size(found.a12),
+                }
+            )
+    for row, corrected in zip(rows, holm(raw).tolist(), strict=True):
+        row["p_holm"] = corrected
+    return rows

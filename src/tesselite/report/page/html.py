@@ -1,0 +1,120 @@
+"""The page as one file: template, style, scripts, data and Plotly, with nothing to load from anywhere else.
+
+A content security policy in the page forbids every network request, whatever the scripts may try.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from tesselite import __version__
+from tesselite.atomic import write_atomically
+from tesselite.report.page.payload import Payload, document_text, packed_text
+from tesselite.report.page.run_data import RunData, describe_run, read_run
+from tesselite.report.page.views import VIEW_BYTES
+
+_SCRIPTS = tuple(
+    f"{name}.js"
+    for name in (
+        *("page", "colours", "elites", "map", "axes", "scatter", "views", "inspector"),
+        *("charts", "comparison", "live", "main"),
+    )
+)
+
+
+def write_report(folders: Sequence[Path], out: Path) -> Path:
+    """Write the interactive page of these runs into one HTML file; returns it.
+
+    Raises ValueError if one of them is no run, or has saved no archive yet.
+    """
+    if not folders:
+        raise ValueError("runs: expected at least one folder of a run")
+    runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
+    for run in runs:
+        if run.archive is None:
+            raise ValueError(f"{run.folder}: this run has saved no archive yet; `tesselite watch {run.folder}` waits")
+    text = page_of(*document_of(runs))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, lambda part: part.write_text(text, encoding="utf-8"))
+    return out
+
+
+def run_names(folders: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell the runs apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    for length in range(1, max(len(p) for p in parts) + 1):
+        names = ["/".join(p[-length:]) for p in parts]
+        if len(set(names)) == len(set(parts)):
+            return names
+    return [str(folder) for folder in folders]
+
+
+def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[dict[str, Any], Payload]:
+    """What the page shows of these runs, and the arrays that the document refers to."""
+    payload = Payload()
+    groups = [run.name for run in runs]
+    if len(runs) > 1:
+        from tesselite.report.page.comparison import compare, group_names
+
+        groups = group_names(runs)
+    n_bytes = VIEW_BYTES // len(runs)
+    described = [
+        describe_run(run, payload, group=group, with_views=with_views, view_bytes=n_bytes)
+        for run, group in zip(runs, groups, strict=True)
+    ]
+    document: dict[str, Any] = {"made_by": __version__, "runs": described}
+    if len(runs) > 1:
+        document["comparison"] = compare(runs, groups)
+    return document, payload
+
+
+def page_of(document: dict[str, Any], payload: Payload, *, live: dict[str, Any] | None = None) -> str:
+    """The HTML of the page. `live` says how it finds out what is new, where a server stands behind it."""
+    problems = sorted({run["problem"] for run in document["runs"]})
+    names = [run["name"] for run in document["runs"]]
+    title = f"{', '.join(problems) or 'tesselite'} · {names[0] if len(names) == 1 else f'{len(names)} runs'}"
+    filled = {
+        "policy": _policy(live is not None),
+        "title": html.escape(title),
+        "style": _asset("page.css"),
+        "document": document_text({**document, "live": live}),
+        "block": payload.packed(),
+        "plotly": _plotly(),
+        "scripts": "\n".join(f"<script>\n{_asset(name)}</script>" for name in _SCRIPTS),
+    }
+    text = _asset("page.html")
+    # One pass: what is filled in is never searched for marks again.
+    pieces = text.split("{{")
+    made = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        made += [filled[name.strip()], rest]
+    return "".join(made)
+
+
+def _policy(live: bool) -> str:
+    sources = "connect-src 'self'; " if live else ""
+    return (
+        f"default-src 'none'; {sources}script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _asset(name: str) -> str:
+    return (resources.files("tesselite.report.page") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> str:
+    """Plotly's own bundle, compressed; ValueError if the package is not installed."""
+    package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
+    bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
+    if bundle is None or not bundle.exists():
+        raise ValueError("the interactive page needs Plotly 6 or later: pip install plotly")
+    return packed_text(bundle.read_bytes())

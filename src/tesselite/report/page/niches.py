@@ -1,0 +1,59 @@
+"""Where the niches and the elites are on the screen: a picture of niche numbers, and a projection to a plane.
+
+Colours are chosen in the browser; the static pictures are in `tesselite.report.archive_map`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import Tessellation
+from tesselite.feature_space import FeatureSpace
+
+Floats = npt.NDArray[np.float64]
+
+_FEW_NICHES = 20_000
+_PIXELS = (720, 1100)  # a side, for few niches and for many
+
+
+def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32] | None:
+    """The niche of every pixel of a square picture of a two-dimensional space, row 0 at the top; otherwise None.
+
+    Niches are those of the pixels' centres by the tessellation's own exact look-up, so what a pointer shows is right
+    for grids, Voronoi cells and any norm.
+    """
+    if tessellation.space.n != 2 or tessellation.n_niches > np.iinfo(np.int32).max:
+        return None
+    pixels = _PIXELS[tessellation.n_niches > _FEW_NICHES]
+    centres = (np.arange(pixels) + 0.5) / pixels
+    x, y = np.meshgrid(centres, centres[::-1])
+    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()]))
+    return niches.reshape(pixels, pixels).astype(np.int32)
+
+
+def from_row_above(picture: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Each row as its difference to the row above: nearly all zeros, which compress to a tenth of the picture."""
+    return np.diff(picture, axis=0, prepend=np.zeros((1, picture.shape[1]), np.int32)).astype(np.int32)
+
+
+def project(space: FeatureSpace, features: Floats) -> tuple[Floats, Floats]:
+    """The first two principal components of unit-scaled features, shape (m, 2), and their shares of the variance (2,).
+
+    Signs are fixed: the largest weight of a component is positive. Fewer features give columns of zeros.
+    """
+    unit = space.to_unit(features)
+    plane, shares = np.zeros((len(unit), 2)), np.zeros(2)
+    if len(unit) < 2:
+        return plane, shares
+    centred = unit - unit.mean(axis=0)
+    variances, axes = np.linalg.eigh(centred.T @ centred / len(unit))
+    total = float(variances.sum())
+    for component in range(min(2, space.n)):
+        axis: Any = axes[:, -1 - component]
+        axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
+        plane[:, component] = centred @ axis
+        shares[component] = variances[-1 - component] / total if total > 0 else 0.0
+    return plane, shares

@@ -1,0 +1,271 @@
+"""One run as the page knows it: settings, state, figures, progress, elites and what was assessed of them.
+
+Comparisons of several runs are in `comparison`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import Archive, Elites, Tessellation
+from tesselite.archive_file import load_checkpoint
+from tesselite.evaluation import Problem
+from tesselite.report.page.niches import from_row_above, niche_picture, project
+from tesselite.report.page.payload import Payload, whole_numbers
+from tesselite.report.page.views import VIEW_BYTES, describe_views
+from tesselite.run_folder import PROGRESS, RunFolder, Settings
+
+Floats = npt.NDArray[np.float64]
+State = Literal["running", "finished", "stopped"]
+
+EXACT_BYTES = 6_000_000
+"""Solutions and features are kept exactly up to so many bytes each, in single precision beyond."""
+
+MOST_FEATURES = 64
+"""Of more features than this, evenly chosen ones are kept."""
+
+_PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
+
+
+@dataclass
+class RunData:
+    """What was read from the folder of a run. `archive` is None until the first checkpoint, `problem` if unknown."""
+
+    name: str
+    folder: Path
+    settings: Settings
+    version: str
+    progress: list[dict[str, float | None]]
+    state: State
+    archive: Archive | None = None
+    evaluations: int = 0
+    problem: Problem | None = None
+    problem_error: str = ""
+    scenarios: dict[str, Floats] = field(default_factory=dict)
+
+
+def read_run(folder: Path, name: str | None = None, tessellation: Tessellation | None = None) -> RunData:
+    """Read a run, going on or ended; nothing is written. A known tessellation saves reading it again.
+
+    Raises ValueError if there is no run in the folder, or its files are damaged.
+    """
+    place = RunFolder.open(folder)
+    settings, version = place.read_settings()
+    run = RunData(name or folder.name or str(folder), folder, settings, version, place.read_progress(), "stopped")
+    run.problem, run.problem_error = _problem(settings.problem)
+    if place.archive_file.exists():
+        digest = settings.niches.get("fingerprint")
+        known = tessellation if tessellation and tessellation.fingerprint() == digest else None
+        run.archive, search = load_checkpoint(place.archive_file, known)
+        run.evaluations = int(search["evaluations"]) if search else 0
+    if run.evaluations >= settings.evaluations:
+        run.state = "finished"
+    elif locked(folder):
+        run.state = "running"
+    if run.archive is not None:
+        run.scenarios = _assessed(folder, run.archive)
+    return run
+
+
+def _problem(spec: str) -> tuple[Problem | None, str]:
+    """The problem, or None and why it cannot be had here (a report can do without it)."""
+    from tesselite.problems import by_name
+
+    try:
+        return by_name(spec), ""
+    except Exception as error:  # a user's module may raise anything when it is imported
+        return None, f"{type(error).__name__}: {error}"
+
+
+def locked(folder: Path) -> bool:
+    """Whether a live process runs in this folder.
+
+    Tries a shared lock for an instant on the file that a run locks, so the run itself cannot notice.
+    """
+    try:
+        import fcntl
+
+        with (folder / ".lock").open("rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                return True
+            return False
+    except (ImportError, FileNotFoundError):
+        return False
+
+
+def _assessed(folder: Path, archive: Archive) -> dict[str, Floats]:
+    """Fitness of the elites (ordered by niche) in each scenario of assessment.parquet, NaN where invalid or missing."""
+    path = folder / "assessment.parquet"
+    if not path.exists():
+        return {}
+    import pyarrow.parquet as pq
+
+    table = pq.ParquetFile(path).read()
+    if "niche" not in table.column_names:
+        raise ValueError(f"{path}: expected a column niche; assess the run again")
+    niches = archive.elites().niches
+    assessed = table["niche"].to_numpy()
+    order = np.argsort(assessed)
+    at = order[np.searchsorted(assessed, niches, sorter=order).clip(0, max(0, len(assessed) - 1))] if len(order) else []
+    found: dict[str, Floats] = {}
+    for name in table.column_names:
+        if name in ("niche", "training"):
+            continue
+        values = np.full(len(niches), np.nan)
+        if len(order):
+            column = np.array([np.nan if v is None else float(v) for v in table[name].to_pylist()])
+            values = np.where(assessed[at] == niches, column[at], np.nan)
+        found[name] = values
+    return found
+
+
+def command_of(run: RunData) -> str:
+    """The command that gives this run again."""
+    settings, niches = run.settings, run.settings.niches
+    words = ["tesselite", "run", settings.problem]
+    if niches["kind"] == "grid":
+        words += ["--grid", "x".join(str(cells) for cells in niches["shape"])]
+    elif "wanted" in niches or niches["kind"] == "cvt":
+        wanted = niches.get("wanted", niches)
+        words += ["--niches", str(wanted["n_niches"])]
+        words += ["--samples", str(wanted["n_samples"])] if wanted.get("n_samples") else []
+        words += ["-p", f"{wanted['p']:g}"] if wanted.get("p", 2.0) != 2.0 else []
+        words += ["--method", wanted["method"]] if wanted.get("method") else []
+    else:  # centroids that were given
+        words += ["--centroids", str(run.folder / "centroids.parquet")]
+    words += ["--evaluations", str(settings.evaluations), "--initial", str(settings.initial)]
+    words += ["--batch-size", str(settings.batch_size)]
+    if settings.variation != "own":
+        words += ["--variation", settings.variation]
+    return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
+
+
+def describe_run(
+    run: RunData, payload: Payload, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
+) -> dict[str, Any]:
+    """A run as the document of the page holds it; arrays go to the payload."""
+    archive, settings = run.archive, run.settings
+    direction = archive.direction if archive else (run.problem.direction if run.problem else "max")
+    described: dict[str, Any] = {
+        "name": run.name,
+        "group": group or run.name,
+        "folder": str(run.folder),
+        "problem": settings.problem,
+        "state": run.state,
+        "direction": direction,
+        "seed": settings.seed,
+        "version": run.version,
+        "budget": settings.evaluations,
+        "evaluations": run.evaluations,
+        "settings": _settings_shown(run),
+        "command": command_of(run),
+        "progress": {name: [row[name] for row in run.progress] for name in _PROGRESS_SHOWN if name in PROGRESS},
+        "notes": [],
+    }
+    if run.problem_error:
+        described["notes"].append(f"The problem is not available here ({run.problem_error}): elites are shown as rows.")
+    if archive is None:
+        return described
+    described["figures"] = {
+        "n_niches": archive.n_niches,
+        "filled": len(archive),
+        "coverage": archive.coverage,
+        "best": archive.best_fitness,
+        "mean": archive.mean_fitness,
+        "qd_score": archive.qd_score,
+        "invalid": archive.invalid.total(),
+        "invalid_reasons": archive.invalid.most_common(5),
+        "out_of_bounds": archive.out_of_bounds,
+        "seconds": run.progress[-1]["seconds"] if run.progress else None,
+    }
+    elites = archive.elites()
+    described["archive"] = _describe_archive(archive, elites, payload, described["notes"])
+    described["scenarios"] = [
+        {"name": name, "fitness": payload.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
+        for name, values in run.scenarios.items()
+    ]
+    if with_views and run.problem is not None:
+        views = describe_views(run.problem, elites, payload, run.scenarios, view_bytes)
+        described["views"] = views
+        shown = views[0]["rows"]["shape"][0] if views else len(elites)
+        if shown < len(elites):
+            described["notes"].append(
+                f"To keep the page small, {shown:,} of {len(elites):,} elites, evenly chosen, can be played."
+            )
+    return described
+
+
+def _settings_shown(run: RunData) -> list[tuple[str, str]]:
+    settings, niches = run.settings, run.settings.niches
+    if niches["kind"] == "grid":
+        cut = f"grid of {' × '.join(str(cells) for cells in niches['shape'])}"
+    else:
+        cut = f"{niches['n_niches']:,} Voronoi niches"
+        cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {niches['p']:g}"
+    shown = [
+        ("Problem", settings.problem),
+        ("Niches", cut),
+        ("Budget", f"{settings.evaluations:,} evaluations"),
+        ("Initial solutions", f"{settings.initial:,}"),
+        ("Batch size", f"{settings.batch_size:,}"),
+        ("Variation", settings.variation),
+        ("Seed", str(settings.seed)),
+        ("tesselite", run.version),
+        ("Folder", str(run.folder)),
+    ]
+    return shown + [(str(name), str(value)) for name, value in settings.options.items()]
+
+
+def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes: list[str]) -> dict[str, Any]:
+    space = archive.tessellation.space
+    kept = np.unique(np.linspace(0, space.n - 1, min(space.n, MOST_FEATURES)).round().astype(np.int64))
+    if len(kept) < space.n:
+        notes.append(f"The page holds {len(kept)} of {space.n} features, evenly chosen.")
+    described: dict[str, Any] = {
+        "n_niches": archive.n_niches,
+        "features": [
+            {
+                "name": space.names[j],
+                "low": space.low[j],
+                "high": space.high[j],
+                "scale": space.scales[space.names[j]].name if space.names[j] in space.scales else "linear",
+            }
+            for j in kept.tolist()
+        ],
+        "niches": payload.add(whole_numbers(elites.niches)),
+        "evaluations": payload.add(whole_numbers(elites.evaluations)),
+        "fitness": payload.add(elites.fitness),
+        # A column after another, so that the browser colours by one of them without a stride.
+        "values": payload.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
+        "unit": payload.add(space.to_unit(elites.features)[:, kept].T.astype(np.float32)),
+        "solutions": payload.add(_solutions(elites.solutions, notes)),
+    }
+    picture = niche_picture(archive.tessellation)
+    if picture is not None:
+        described["picture"] = payload.add(from_row_above(picture))
+    if space.n != 2:
+        plane, shares = project(space, elites.features)
+        described["plane"] = payload.add(plane.T.astype(np.float32))
+        described["plane_shares"] = shares
+    return described
+
+
+def _solutions(solutions: npt.NDArray[Any], notes: list[str]) -> npt.NDArray[Any]:
+    if solutions.dtype.kind in "iu" or solutions.dtype.kind == "b":
+        return whole_numbers(solutions)
+    return _kept_exactly(solutions.astype(np.float64), "Solutions", notes)
+
+
+def _kept_exactly(values: npt.NDArray[Any], what: str, notes: list[str]) -> npt.NDArray[Any]:
+    if values.nbytes <= EXACT_BYTES:
+        return values
+    notes.append(f"{what} are rounded to single precision (7 digits); archive.parquet has all digits.")
+    return values.astype(np.float32)

@@ -1,0 +1,109 @@
+"""What a problem shows of single elites (a posture, a trajectory, a gait), rounded and thinned to fit into a page.
+
+Problems describe an elite through `Problem.elite_view`; how a view is drawn is in `assets/views.js`. Here it is
+decided how many elites get one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import Elites
+from tesselite.evaluation import Problem
+from tesselite.report.page.payload import Payload
+from tesselite.solution_space import Rows
+
+Ints = npt.NDArray[np.int64]
+
+VIEW_BYTES = 12_000_000
+"""Views of all elites of a page take at most so many bytes before compression."""
+
+SCENARIO_ELITES = 100
+"""In each scenario, so many elites that do best there get a view of it too."""
+
+_BATCH = 500
+_MOST_STEPS = 4000
+
+
+def describe_views(
+    problem: Problem,
+    elites: Elites,
+    payload: Payload,
+    scenarios: dict[str, npt.NDArray[np.float64]],
+    n_bytes: int = VIEW_BYTES,
+) -> list[dict[str, Any]]:
+    """One set of views for the training setting and one for each scenario; empty if the problem has none to show.
+
+    `scenarios` maps a name to the fitness (m,) of the elites in it, NaN where invalid. If not all elites fit into
+    `n_bytes`, evenly chosen ones get a view, and always the best.
+    """
+    if not len(elites):
+        return []
+    first = problem.elite_view(elites.solutions[:1])
+    if not first:
+        return []
+    each = max(1, _size(first))
+    order = _best_first(elites.fitness, problem.direction)
+    room = max(1, int(n_bytes // (1 + 0.25 * bool(scenarios)) // each))
+    rows = np.arange(len(elites))
+    if len(elites) > room:
+        even = np.linspace(0, len(elites) - 1, max(1, room - 1)).round().astype(np.int64)
+        rows = np.unique(np.append(even, order[0]))
+    views = [_describe(problem, elites.solutions, rows, None, payload)]
+    per_scenario = min(SCENARIO_ELITES, int(n_bytes // 5 // each // max(1, len(scenarios))))
+    for name, fitness in scenarios.items():
+        valid = np.flatnonzero(np.isfinite(fitness))
+        best = valid[_best_first(fitness[valid], problem.direction)][:per_scenario]
+        if len(best) and name in problem.scenarios:
+            views.append(_describe(problem, elites.solutions, np.sort(best), name, payload))
+    return views
+
+
+def _best_first(fitness: npt.NDArray[np.float64], direction: str) -> Ints:
+    return np.argsort(-fitness if direction == "max" else fitness, kind="stable")
+
+
+def _size(view: dict[str, Any]) -> int:
+    """Bytes that one elite takes: what `_describe` makes of the arrays of a view of one."""
+    steps = view.get("step", {})
+    return sum(_rounded(view[name], steps.get(name, 0.0))[0].nbytes for name in view.get("per_elite", ()))
+
+
+def _rounded(values: npt.NDArray[Any], step: float) -> tuple[npt.NDArray[Any], list[float] | None]:
+    """Real values as whole numbers of steps, and (offset, step); whole numbers as they are."""
+    values = np.asarray(values)
+    if values.dtype.kind != "f":
+        return values, None
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    step = max(step, (high - low) / _MOST_STEPS) or 1.0
+    return np.rint((values - low) / step).astype(np.int16), [low, step]
+
+
+def describe_view(problem: Problem, solution: Rows, scenario: str | None, payload: Payload) -> dict[str, Any] | None:
+    """The view of one solution (width,), or None if the problem has none to show."""
+    if not problem.elite_view(solution[None], scenario):
+        return None
+    return _describe(problem, solution[None], np.zeros(1, np.int64), scenario, payload)
+
+
+def _describe(problem: Problem, solutions: Rows, rows: Ints, scenario: str | None, payload: Payload) -> dict[str, Any]:
+    """The views of these elites in one setting; arrays go to the payload, each as differences along its second axis."""
+    batches = [
+        problem.elite_view(solutions[rows[start : start + _BATCH]], scenario) for start in range(0, len(rows), _BATCH)
+    ]
+    view = dict(batches[0])
+    steps = view.pop("step", {})
+    for name in view.pop("per_elite", ()):
+        whole = np.concatenate([np.asarray(batch[name]) for batch in batches])
+        numbers, scale = _rounded(whole, steps.get(name, 0.0))
+        smooth = scale is not None and numbers.ndim > 2  # differences along the second axis, time, are small
+        if smooth:
+            numbers = np.diff(numbers, axis=1, prepend=np.zeros_like(numbers[:, :1]))
+        view[name] = {"values": payload.add(numbers), "scale": scale, "differences": smooth}
+    for name, value in view.items():
+        if isinstance(value, np.ndarray):
+            view[name] = payload.add(value)
+    return {**view, "scenario": scenario, "rows": payload.add(rows.astype(np.int32))}

@@ -1,0 +1,293 @@
+"""The interactive page in a real browser: what a person does with it works, and it stays silent and offline."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+from report_runs import EVIL, bowl_run, walk, walk_run
+from tesselite.archive import Archive
+from tesselite.report.page import write_report
+
+LOAD_SECONDS = 3.0
+BUSY = 5.0  # the machine that tests run on may do other things: so many times longer is still accepted
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        from pathlib import Path
+
+        patch.syspath_prepend(Path(__file__).parent.parent)
+        folder = tmp_path_factory.mktemp("runs")
+        walk_run(folder / "walk")
+        bowl_run(folder / "bowl", 6)
+        write_report([folder / "walk"], folder / "walk.html")
+        write_report([folder / "bowl"], folder / "bowl.html")
+        yield folder
+
+
+@pytest.fixture
+def walk_page(browser, runs):
+    browser.size(1366, 768)
+    browser.open(runs / "walk.html")
+    yield browser
+    assert browser.complaints() == []
+    assert browser.requests() == [(runs / "walk.html").resolve().as_uri()]
+
+
+@pytest.fixture
+def bowl_page(browser, runs):
+    browser.size(1366, 768)
+    browser.open(runs / "bowl.html")
+    yield browser
+    assert browser.complaints() == []
+    assert len(browser.requests()) == 1
+
+
+def elites_of(runs, name):
+    return Archive.load(runs / name / "archive.parquet").elites()
+
+
+def locate(page, row, plot="map"):
+    return page.value(f"Page.{plot}.locate({row})")
+
+
+def test_it_says_what_the_run_is(walk_page, runs):
+    archive = Archive.load(runs / "walk" / "archive.parquet")
+    assert walk_page.text("title") == "report_runs:walk"
+    assert walk_page.text("state") == "finished"
+    assert f"{archive.best_fitness:.4g}".rstrip("0") in walk_page.text("figures")
+    assert "3,000" in walk_page.text("figures")
+    assert walk_page.text("command").startswith("tesselite run report_runs:walk --niches 150")
+    assert int(walk_page.value("document.querySelectorAll('#progress .main-svg').length")) >= 3
+
+
+def test_hovering_says_what_is_there(walk_page, runs):
+    elites = elites_of(runs, "walk")
+    for row in (0, len(elites) // 2, len(elites) - 1):
+        walk_page.pointer(*locate(walk_page, row))
+        walk_page.wait("!document.getElementById('tip').hidden")
+        said = walk_page.text("tip")
+        assert f"Niche {elites.niches[row]}" in said
+        assert f"fitness {elites.fitness[row]:.4g}".rstrip("0") in said
+        assert "x 0." in said
+    walk_page.pointer(5, 5)
+    walk_page.wait("document.getElementById('tip').hidden")
+
+
+def test_every_elite_on_the_map_is_in_its_own_niche(walk_page, runs):
+    """What the pointer finds at the middle of an elite's pixels is that elite, for cells that hold their middle."""
+    elites = elites_of(runs, "walk")
+    picture = walk_page.value(
+        "Page.run.archive.niches.length === Page.run.n && Array.from(Page.run.archive.niches).every("
+        "(niche, row) => Page.run.row_of(niche) === row)"
+    )
+    assert picture is True
+    wrong = 0
+    for row in range(0, len(elites), 10):
+        walk_page.pointer(*locate(walk_page, row))
+        wrong += f"Niche {elites.niches[row]}" not in walk_page.text("tip")
+    assert wrong == 0
+
+
+def test_clicking_an_elite_shows_it(walk_page, runs):
+    elites = elites_of(runs, "walk")
+    row = 7
+    walk_page.pointer(*locate(walk_page, row), click=True)
+    walk_page.wait(f"Page.row === {row}")
+    assert walk_page.text("elite-title") == f"Elite of niche {elites.niches[row]}"
+    assert f"{elites.fitness[row]:.4g}".rstrip("0") in walk_page.text("elite-numbers")
+    walk_page.wait("document.getElementById('view').dataset.frame === '20'")
+    assert "Solution (3 values)" in walk_page.text("elite-solution")
+    assert f"{elites.solutions[row][0]:.4g}".rstrip("0") in walk_page.text("elite-solution")
+    drawn = walk_page.value(
+        "document.getElementById('view').getContext('2d').getImageData(0, 0, 300, 300).data.some(v => v)"
+    )
+    assert drawn is True
+
+
+def test_arrow_keys_walk_over_the_map(walk_page, runs):
+    walk_page.run("document.getElementById('map').focus()")
+    first = walk_page.value("Page.row")
+    assert first == int(np.argmin(elites_of(runs, "walk").fitness))
+    walk_page.key("ARROW_LEFT")
+    walk_page.wait(f"Page.row !== {first}")
+    x = elites_of(runs, "walk").features[:, 0]
+    assert x[walk_page.value("Page.row")] < x[first]
+
+
+def test_an_elite_is_played(walk_page):
+    walk_page.click("elite-best")
+    walk_page.wait("!document.getElementById('player').hidden")
+    assert walk_page.value("document.getElementById('view').dataset.frame") == "20"
+    walk_page.click("play")
+    assert walk_page.text("play") == "Pause"
+    walk_page.wait(
+        "+document.getElementById('view').dataset.frame > 0 && +document.getElementById('view').dataset.frame < 20"
+    )
+    walk_page.wait("document.getElementById('play').textContent === 'Play'")
+    assert walk_page.value("document.getElementById('view').dataset.frame") == "20"
+    walk_page.slide("frame", 4)
+    assert walk_page.text("frame-time") == "step 20"
+
+
+def test_another_scenario_changes_the_view_and_the_colours(walk_page, runs):
+    elites = elites_of(runs, "walk")
+    walk_page.click("elite-best")
+    best = int(np.argmin(elites.fitness))
+    walk_page.choose("scenario", "ice")
+    expected = walk().evaluate(elites.solutions[best], "ice").fitness[0]
+    walk_page.wait("document.getElementById('elite-numbers').textContent.includes('in ice')")
+    assert f"{expected:.4g}".rstrip("0") in walk_page.text("elite-numbers")
+    assert walk_page.value("Page.colour") == "scenario 0"
+    walk_page.choose("scenario", "night")
+    assert "invalid" in walk_page.text("elite-scenarios") or "night" in walk_page.text("elite-scenarios")
+    walk_page.choose("scenario", "")
+    assert walk_page.value("Page.colour") == "fitness"
+
+
+def test_colours_follow_the_choice(walk_page):
+    sample = "document.getElementById('map').toDataURL()"
+    seen = set()
+    for key in ("fitness", "age", "feature 0", "feature 1", "scenario 0"):
+        walk_page.choose("colour-by", key)
+        seen.add(walk_page.value(sample))
+    assert len(seen) == 5
+
+
+def test_filter_and_download(walk_page, runs):
+    elites = elites_of(runs, "walk")
+    walk_page.slide("filter-high", 400)
+    low, high = elites.fitness.min(), elites.fitness.max()
+    kept = elites.fitness <= low + 0.4 * (high - low)
+    assert walk_page.text("selected-count") == str(kept.sum())
+    for old in walk_page.downloads.glob("*"):
+        old.unlink()
+    walk_page.click("download")
+    end = time.monotonic() + 60
+    while not list(walk_page.downloads.glob("*.csv")):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    rows = list(csv.DictReader(io.StringIO(next(walk_page.downloads.glob("*.csv")).read_text())))
+    assert [int(row["niche"]) for row in rows] == elites.niches[kept].tolist()
+    # All digits: what is downloaded is what was found.
+    assert [float(row["fitness"]) for row in rows] == elites.fitness[kept].tolist()
+    assert [[float(row[f"x{j}"]) for j in range(3)] for row in rows] == elites.solutions[kept].tolist()
+    walk_page.click("filter-reset")
+    assert walk_page.text("selected-count") == str(len(elites))
+
+
+def test_zoom(walk_page):
+    before = walk_page.value("Page.map.locate(3)")
+    walk_page.click("zoom-in")
+    assert walk_page.value("Page.map.locate(3)") != before
+    walk_page.click("zoom-all")
+    walk_page.run("window.scrollTo(0, 0)")
+    assert walk_page.value("Page.map.locate(3)") == pytest.approx(before)
+
+
+def test_more_features_are_linked_views(bowl_page, runs):
+    elites = elites_of(runs, "bowl")
+    assert bowl_page.value("document.getElementById('axes-card').hidden") is False
+    assert bowl_page.value("document.getElementById('axes').dataset.painted") == str(len(elites))
+    row = 11
+    x, y = locate(bowl_page, row, "scatter")
+    bowl_page.pointer(x, y, click=True)
+    bowl_page.wait("Page.row >= 0")
+    chosen = bowl_page.value("Page.row")
+    assert chosen == row or np.hypot(*np.subtract(locate(bowl_page, chosen, "scatter"), (x, y))) < 2
+    # Without a drawing the solution is shown as bars.
+    assert bowl_page.value("document.getElementById('elite-solution').open") is True
+    # Dragging along the first axis keeps the elites that pass there, in all views.
+    bowl_page.run("document.getElementById('axes').scrollIntoView()")
+    left, top, height = bowl_page.value(
+        "(() => { const b = document.getElementById('axes').getBoundingClientRect();"
+        "return [b.left + 40, b.top + 14, b.height - 70] })()"
+    )
+    bowl_page.drag((left, top), (left, top + height / 2))
+    bowl_page.wait("Page.run.n_selected < Page.run.n")
+    low, high = bowl_page.value("Page.run.brushes.get(0)")
+    assert high == pytest.approx(1.0, abs=0.02)
+    unit = elites.features[:, 0]
+    assert abs(bowl_page.value("Page.run.n_selected") - ((unit >= low) & (unit <= high)).sum()) <= 1
+    bowl_page.choose("scatter-x", "feature 2")
+    bowl_page.choose("scatter-y", "fitness")
+    bowl_page.click("filter-reset")
+    assert bowl_page.value("Page.run.n_selected") == len(elites)
+
+
+def test_names_stay_text(browser, tmp_path):
+    names = (EVIL, "</script><img src=x onerror=\"document.title='broken'\">", "<b>bold</b>")
+    folder = bowl_run(tmp_path / "a <i>b", 3, spec=EVIL, names=names)
+    browser.open(write_report([folder, bowl_run(tmp_path / "other", 3)], tmp_path / "report.html"))
+    assert browser.text("title") == EVIL
+    assert EVIL.replace("'", "'\"'\"'") in browser.text("command")
+    browser.click("elite-best")
+    assert EVIL in browser.text("elite-features")
+    browser.choose("colour-by", "feature 0")
+    assert "broken" not in str(browser.value("document.title.replace('script', '')")).replace("='broken'", "")
+    assert browser.value("document.querySelectorAll('img, b b, main i:not(.track i)').length") == 0
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize(("width", "height", "dark"), [(1366, 768, True), (390, 844, False), (390, 844, True)])
+def test_any_screen_and_either_theme(browser, runs, width, height, dark):
+    browser.size(width, height, dark=dark)
+    for name in ("walk", "bowl"):
+        browser.open(runs / f"{name}.html")
+        browser.click("elite-best")
+        browser.wait("!document.getElementById('elite-body').hidden")
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        assert browser.value("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+        browser.click("theme")
+        assert browser.value("document.documentElement.dataset.theme") == ("light" if dark else "dark")
+        assert browser.complaints() == []
+    browser.size(1366, 768)
+
+
+def test_all_controls_can_be_reached_by_the_keyboard(walk_page):
+    walk_page.click("elite-best")
+    walk_page.wait("!document.getElementById('player').hidden")
+    walk_page.run("window.scrollTo(0, 0); document.activeElement.blur()")
+    reached = set()
+    for _ in range(40):
+        walk_page.key("TAB")
+        reached.add(walk_page.value("document.activeElement.id"))
+    wanted = {"theme", "colour-by", "map", "zoom-in", "filter-low", "filter-high", "download", "elite-best", "scenario"}
+    assert wanted | {"view", "play", "frame", "copy"} <= reached
+
+
+@pytest.mark.parametrize("n_niches", [10_000, 100_000])
+def test_many_niches_load_in_time(browser, tmp_path, n_niches):
+    """Measured by the page itself, from the start of loading to the last chart drawn."""
+    space = walk().features
+    centroids = np.random.default_rng(1).random((n_niches, 2))
+    niches = tl.VoronoiTessellation(space, centroids)
+    from tesselite.run import start
+
+    start(
+        walk(),
+        tmp_path / "run",
+        spec="report_runs:walk",
+        tessellation=niches,
+        evaluations=4 * n_niches,
+        initial=4 * n_niches,
+        seed=1,
+    )
+    file = write_report([tmp_path / "run"], tmp_path / "report.html")
+    assert file.stat().st_size < 15e6
+    browser.open(file)
+    filled = int(browser.value("Page.run.n"))
+    assert filled > 0.4 * n_niches
+    milliseconds = int(str(browser.value("document.body.dataset.milliseconds")))
+    print(f"\n{n_niches} niches, {filled} elites: {file.stat().st_size / 1e6:.1f} MB, {milliseconds} ms")
+    assert milliseconds < 1000 * LOAD_SECONDS * BUSY
+    browser.pointer(*locate(browser, filled // 2), click=True)
+    browser.wait("Page.row >= 0")
+    assert browser.complaints() == []

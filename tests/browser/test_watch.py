@@ -1,0 +1,87 @@
+"""`tesselite watch` in a real browser: the page follows a run that goes on, and says when there is none or it ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+
+from report_runs import walk
+from tesselite.report.live import LiveServer
+from tesselite.run import start
+
+
+@contextmanager
+def serving(folder):
+    with LiveServer(folder, port=0, seconds=0.2) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_the_page_follows_a_run(browser, tmp_path):
+    folder = tmp_path / "run"
+    at_most = [0]
+    going = threading.Event()
+
+    def observe(search, evaluations):
+        # The run goes on only as far as the test allows, so that every state can be looked at.
+        while search.evaluations >= at_most[0] and not going.is_set():
+            time.sleep(0.01)
+
+    def work():
+        start(
+            walk(),
+            folder,
+            spec="report_runs:walk",
+            n_niches=100,
+            evaluations=4000,
+            initial=200,
+            batch_size=200,
+            seed=1,
+            checkpoint_seconds=0.0,
+            observer=observe,
+        )
+
+    runner = threading.Thread(target=work)
+    with serving(folder) as server:
+        try:
+            browser.open(server.url)
+            assert browser.text("state") == "no run yet"
+            assert "There is no run in" in browser.text("message")
+            at_most[0] = 600
+            runner.start()
+            browser.wait("document.getElementById('state').textContent === 'running'")
+            browser.wait("Page.run && Page.run.evaluations >= 400")
+            first = browser.value("Page.run.evaluations")
+            browser.click("elite-best")
+            browser.wait("document.getElementById('view').dataset.frame !== undefined")  # asked of the server
+            niche = browser.value("Page.run.archive.niches[Page.row]")
+            updates = int(str(browser.value("document.body.dataset.updates")))
+            at_most[0] = 2000
+            browser.wait(f"Page.run && Page.run.evaluations > {first}")
+            browser.wait(f"+document.body.dataset.updates > {updates}")
+            assert browser.value("Page.run.archive.niches[Page.row]") == niche  # what was looked at stays
+            going.set()
+            runner.join()
+            browser.wait("document.getElementById('state').textContent === 'finished'")
+            assert browser.value("Page.run.evaluations") == 4000
+            assert browser.value("document.getElementById('message').hidden") is True
+        finally:
+            going.set()
+            if runner.is_alive():
+                runner.join()
+    assert browser.complaints() == []
+    assert {url.split("?")[0] for url in browser.requests()} <= {server.url + name for name in ("", "update", "elite")}
+
+
+def test_a_server_that_goes_is_noticed(browser, tmp_path):
+    with serving(tmp_path / "run") as server:
+        browser.open(server.url)
+    browser.wait("document.getElementById('state').textContent === 'server gone'")
+    browser.driver.get("about:blank")
+    browser.driver.get_log("browser")

@@ -1,0 +1,96 @@
+"""Small runs for the tests of the interactive page: quick, and with everything that the page can show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import tesselite as tl
+from tesselite.archive import Archive
+from tesselite.feature_space import FeatureSpace
+from tesselite.function_problem import FunctionProblem
+from tesselite.run import start
+
+SCENARIOS = ("ice", "night")
+EVIL = "<script>document.title='broken'</script>"
+
+
+class Walk(FunctionProblem):
+    """Straight walks from the middle of a square: solutions are (direction, length, colour)."""
+
+    def elite_view(self, solutions: Any, scenario: str | None = None) -> dict[str, Any]:
+        share = np.linspace(0.0, 1.0, 21)
+        ends = ends_of(np.asarray(solutions), scenario)
+        walls = np.zeros((50, 50), np.uint8)
+        walls[0] = walls[-1] = walls[:, 0] = walls[:, -1] = 1
+        return {
+            "kind": "trajectory",
+            "per_elite": ["points"],
+            "points": 0.5 + (ends[:, None, :] - 0.5) * share[None, :, None],
+            "bounds": [0.0, 1.0, 0.0, 1.0],
+            "walls": walls,
+            "start": [0.5, 0.5],
+            "goal": [0.9, 0.9],
+            "radius": 0.02,
+            "every": 5,
+        }
+
+
+def ends_of(rows: Any, scenario: str | None) -> Any:
+    """Where the walks end, (n, 2)."""
+    length = rows[:, 1] * (0.25 if scenario == "ice" else 0.5)
+    angle = 2 * np.pi * rows[:, 0]
+    return 0.5 + length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def evaluate(rows: Any, scenario: str | None) -> Any:
+    """Fitness and features of walks; some are invalid at night."""
+    ends = ends_of(rows, scenario)
+    fitness = np.hypot(*(ends - 0.9).T) + 0.1 * rows[:, 2]
+    if scenario == "night":
+        fitness[rows[:, 2] > 0.05] = np.nan
+    return fitness, ends
+
+
+def walk() -> Walk:
+    """The problem; a spec `report_runs:walk` finds it."""
+    features = FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+    return Walk(
+        evaluate, solutions=tl.Box(3), features=features, direction="min", scenarios=SCENARIOS, batch=True, name="walk"
+    )
+
+
+def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
+    """A bowl whose n features are its n variables."""
+    space = FeatureSpace(dict.fromkeys(names or tuple(f"f{i}" for i in range(n)), (0.0, 1.0)))
+    return FunctionProblem(
+        lambda rows: (1.0 - ((rows - 0.4) ** 2).mean(axis=1), rows),
+        solutions=tl.Box(n),
+        features=space,
+        batch=True,
+        name="bowl",
+    )
+
+
+def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: int = 3000) -> Path:
+    """A finished and assessed run of `walk`."""
+    problem = walk()
+    start(problem, folder, spec="report_runs:walk", n_niches=n_niches, evaluations=evaluations, initial=500, seed=seed)
+    elites = Archive.load(folder / "archive.parquet").elites()
+    columns = {"niche": elites.niches, "training": elites.fitness}
+    for name in SCENARIOS:
+        fitness = problem.evaluate(elites.solutions, name).fitness
+        columns[name] = pa.array([None if np.isnan(f) else f for f in fitness.tolist()], pa.float64())
+    pq.write_table(pa.table(columns), folder / "assessment.parquet")
+    return folder
+
+
+def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...] | None = None, **options: Any) -> Path:
+    """A finished run of `bowl`, which no name finds again."""
+    options = {"evaluations": 2000, "initial": 500, "seed": 1, "n_niches": 200, **options}
+    start(bowl(n, names), folder, spec=spec, **options)
+    return folder
