@@ -288,7 +288,9 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     filled = int(browser.value("Page.run.n"))
     assert filled > 0.4 * n_niches
     elapsed = browser.value("document.body.dataset.milliseconds")
-    print(f"\n{n_niches} niches, {filled} elites: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s of work, {elapsed} ms")
+    print(
+        f"\n{n_niches} niches, {filled} elites: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s of work, {elapsed} ms"
+    )
     assert took < LOAD_SECONDS
     first = browser.value("Page.row")
     browser.pointer(*locate(browser, filled // 2), click=True)
