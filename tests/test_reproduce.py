@@ -240,7 +240,7 @@ def test_studies_are_the_papers(name):
 
 def test_claims_are_decided_by_the_numbers():
     """Trials made up so that the paper's maze claims hold, then one spoilt."""
-    from test_compare import trial
+    from test_compare import trial  # noqa: I001
 
     from tesselite.assessment.comparison import Comparison, Group
 
@@ -267,7 +267,7 @@ def test_claims_are_decided_by_the_numbers():
     verdicts = [row[2] for row in claims_table(study, Comparison(tuple(group(p) for p in study.pairs))).rows]
     assert verdicts == ["confirmed"] * len(verdicts)
     spoilt = Comparison(tuple(group(p, 5.0 if p.name == "cvt-10d" else 0.0) for p in study.pairs))
-    assert [row[2] for row in claims_table(study, spoilt).rows][0] == "not confirmed"
+    assert claims_table(study, spoilt).rows[0][2] == "not confirmed"
     few = Comparison(tuple(group(p) for p in study.pairs if p.name != "grid-20d"))
     verdicts = [row[2] for row in claims_table(study, few).rows]
     assert verdicts[4] == "not tested at this scale"
@@ -277,8 +277,48 @@ def test_claims_are_decided_by_the_numbers():
     assert row[3].startswith("0.005")
 
 
-def command(*words, cwd):
-    return [sys.executable, "-m", "tesselite", "reproduce", *words]
+def test_command_line(toy, monkeypatch):
+    from typer.testing import CliRunner
+
+    from tesselite.cli.app import app
+
+    monkeypatch.setitem(STUDIES, "toy", lambda: STUDY)
+    run_command = CliRunner().invoke
+    words = ["reproduce", "toy", "-o", str(toy), "--trials", "1", "--workers", "1"]
+    found = run_command(app, [*words, "--forecast", "--json"])
+    assert json.loads(found.stdout)["trials"] == 3
+    assert not toy.exists()
+    found = run_command(app, words)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.strip().endswith("report.md")
+    assert "3 trials to run" in found.stderr
+    assert "4 of 4 jobs done" in found.stderr
+    (toy / "report.md").unlink()
+    found = run_command(app, [*words, "--report", "--json"])
+    assert json.loads(found.stdout)["files"][0] == str(toy / "report.md")
+    assert "nothing is left to run" in run_command(app, [*words, "--forecast"]).stdout
+    for bad in (["--trials", "0"], ["--workers", "0"], ["--descriptors", "9d"]):
+        assert run_command(app, [*words, *bad]).exit_code != 0
+    assert run_command(app, ["reproduce", "nothing", "-o", str(toy)]).exit_code != 0
+
+
+def test_both_tasks_draw_their_scenarios():
+    from tesselite.problems import by_name
+    from tesselite.report.scenario_drawings import scenario_drawing
+    from tesselite.report.style import figure
+
+    for spec, scenario in (("maze:2d", "8"), ("hexapod:duty", "leg 3")):
+        draw = scenario_drawing(by_name(spec))
+        with figure() as made:
+            open_ax, other = made.subplots(1, 2)
+            draw(open_ax, None)
+            draw(other, scenario)
+            if spec == "maze:2d":
+                assert (open_ax.images[0].get_array() > other.images[0].get_array()).any()  # something is closed
+            else:
+                dotted = [[line.get_linestyle() for line in ax.lines].count(":") for ax in (open_ax, other)]
+                assert dotted == [0, 1]
+    assert scenario_drawing(by_name("arm")) is None
 
 
 @pytest.mark.slow

@@ -36,6 +36,8 @@ from tesselite.threads import available_threads
 
 Report = Callable[[str, int, int], object]
 
+_CHECKPOINT_SECONDS = 300.0  # the largest archives take a while to write
+
 
 class Stopped(Interrupted):
     """A reproduction was stopped by a signal; the same command continues it."""
@@ -165,7 +167,7 @@ def _tessellation(job: Job) -> Tessellation | None:
         seed=trial_seed(file.stem, 0),
         p=pair.p,
         method="lloyd",
-        iterations=CVT_ITERATIONS,
+        iterations=pair.cvt_iterations or CVT_ITERATIONS,
         tolerance=CVT_TOLERANCE,
         threads=job.threads,
         cache=True,
@@ -199,7 +201,7 @@ def run_job(job: Job, report: Report) -> None:
         stored, _ = RunFolder.open(folder).read_settings()
         if (stored.seed, stored.evaluations, stored.problem) != (seed, pair.evaluations, pair.problem):
             raise ValueError(f"{folder}: holds a half-finished run with other settings; remove it to go on")
-        resume(folder, problem, threads=job.threads, observer=observe)
+        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, observer=observe)
     else:
         from tesselite.variation import by_name as operator_by_name
 
@@ -215,6 +217,7 @@ def run_job(job: Job, report: Report) -> None:
             batch_size=pair.batch_size,
             seed=seed,
             threads=job.threads,
+            checkpoint_seconds=_CHECKPOINT_SECONDS,
             observer=observe,
         )
     assessing = time.perf_counter()
@@ -324,7 +327,8 @@ def _in_parallel(waiting: list[Job], workers: int, display: Display) -> None:
             while not received and len(running) < workers and (job := _next(waiting, running)) is not None:
                 waiting.remove(job)
                 process = context.Process(target=_in_process, args=(job, messages, os.getpid()))
-                process.start()
+                with _blas_threads(job.threads):
+                    process.start()
                 running[job.name] = (process, job)
             if received:
                 waiting.clear()
@@ -382,6 +386,22 @@ def _next(waiting: Sequence[Job], running: dict[str, tuple[Any, Job]]) -> Job | 
                 continue  # its own CVT job is still in the queue
             return job
     return None
+
+
+@contextmanager
+def _blas_threads(n: int) -> Iterator[None]:
+    """Have matrix products of a process that is started now use n threads: more would fight over the cores."""
+    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    old = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, str(n)))
+    try:
+        yield
+    finally:
+        for name, value in old.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

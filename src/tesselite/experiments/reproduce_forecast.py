@@ -65,7 +65,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
                 pair.n_niches,
                 pair.n_samples,
                 pair.p,
-                min(CVT_ITERATIONS, 60),
+                min(pair.cvt_iterations or CVT_ITERATIONS, 60),
                 "lloyd",
                 job.threads,
             )

@@ -8,12 +8,12 @@ from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.atomic import write_atomically
-from tesselite.evaluation import Problem
 from tesselite.experiments.reproduce import comparison_of, read_trials
 from tesselite.experiments.reproduce_claims import claims_table, numbers_table
 from tesselite.experiments.reproduce_studies import Study
 from tesselite.problems import by_name
-from tesselite.report.comparison_figures import DrawScenario, comparison_figures
+from tesselite.report.comparison_figures import comparison_figures
+from tesselite.report.scenario_drawings import scenario_drawing
 
 _FIGURES = {
     "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
@@ -23,12 +23,6 @@ _FIGURES = {
     "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",
     "progress_coverage": "Share of filled niches over evaluations.",
 }
-
-
-def scenario_drawing(problem: Problem) -> DrawScenario | None:
-    """The problem's own method draw_scenario(ax, scenario), if it has one."""
-    found: DrawScenario | None = getattr(problem, "draw_scenario", None)
-    return found
 
 
 def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:

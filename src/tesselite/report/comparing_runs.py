@@ -8,7 +8,8 @@ from pathlib import Path
 from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.atomic import write_atomically
 from tesselite.problems import by_name
-from tesselite.report.comparison_figures import DrawScenario, comparison_figures
+from tesselite.report.comparison_figures import comparison_figures
+from tesselite.report.scenario_drawings import DrawScenario, scenario_drawing
 
 
 def write_comparison(comparison: Comparison, out: Path, measures: Sequence[Measure], kind: str = "png") -> list[Path]:
@@ -43,7 +44,6 @@ def _drawing(comparison: Comparison) -> DrawScenario | None:
     """How the problem of the runs draws its scenarios, if it is still to be found and does."""
     spec = comparison.groups[0].trials[0].settings["problem"]
     try:
-        found: DrawScenario | None = getattr(by_name(spec), "draw_scenario", None)
+        return scenario_drawing(by_name(spec))
     except (ValueError, ImportError):
         return None
-    return found

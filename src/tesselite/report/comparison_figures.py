@@ -6,7 +6,7 @@ that colour-blind readers and black-and-white print can tell them apart. Figures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.scenarios import TRAINING
+from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
-
-DrawScenario = Callable[[Any, str | None], object]
 
 _HUES = ("Blues", "Oranges", "Greens", "Purples", "Greys")
 _DASHES = ("-", "--", "-.", ":")
