@@ -219,7 +219,7 @@ def reproduce_study(
             study,
             out if len(chosen) == 1 else out / part,
             trials=trials or (2 if quick else study.paper_trials),
-            workers=workers,
+            workers=workers or (1 if quick else None),  # starting processes would take longer than such trials
             reuse=reuse,
             keep_runs=keep_runs,
             forecast_only=forecast_only,
