@@ -111,8 +111,8 @@ def test_tables():
     comparison = Comparison(groups(), training_name="open")
     metrics = comparison.metrics_table([Measure("share", "share > 1", x=1.0)])
     assert list(metrics.columns) == [
-        "pair", "runs", "filled niches", "coverage", "spread", "QD score", "best in open", "best, median scenario",
-        "share > 1",
+        "pair", "runs", "filled niches", "coverage", "spread", "QD score", "best found, open",
+        "best assessed, open", "best assessed, median scenario", "share > 1",
     ]  # fmt: skip
     assert metrics.rows[0][:2] == ["A", 3]
     assert metrics.rows[0][3] == "0.3 [0.25, 0.35]"

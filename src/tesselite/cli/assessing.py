@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,8 +265,7 @@ def carry_out_study(
             typer.echo(f"{study.title}: {expected} ({n_workers} workers)", err=True)
         if forecast_only:
             if as_json:
-                print_json({"study": study.name, "trials": expected.n_trials, "seconds": expected.seconds,
-                            "working_bytes": expected.working_bytes, "kept_bytes": expected.kept_bytes})  # fmt: skip
+                print_json({"study": study.name, **asdict(expected)})
             return
         with _study_display(quiet) as display:
             reproduce.carry_out(jobs, workers=n_workers, display=display)
