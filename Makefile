@@ -30,7 +30,7 @@ bench: .venv-bench/.installed
 
 $(PACKAGE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[report]'
 	touch $@
 
 $(TOOLS): $(PACKAGE)

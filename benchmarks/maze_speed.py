@@ -2,7 +2,8 @@
 
     python benchmarks/maze_speed.py [--evaluations 4000] [--repeats 5]
 
-Every figure is the best of some repeats, interleaved. A network "evolved" is an elite of a short search.
+Every figure is the best of some repeats, interleaved. "By the clock" counts what the machine does besides; "by the
+processor" counts this process's time on its cores alone. A network "evolved" is an elite of a short search.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from tesselite.problems.maze_navigation.simulation import NO_SKIPS
 from tesselite.search import illuminate
 
 
-def seconds(work) -> float:
-    began = time.perf_counter()
+def seconds(work) -> tuple[float, float]:
+    began, busy = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - began
+    return time.perf_counter() - began, time.process_time() - busy
 
 
 def main() -> None:
@@ -49,16 +50,17 @@ def main() -> None:
         "evolved, 1 thread": (evolved, lambda: problem.evaluate_rows(evolved, None, 1)),
         "evolved, 2 threads": (evolved, lambda: problem.evaluate_rows(evolved, None, 2)),
     }
-    best = dict.fromkeys(cases, float("inf"))
+    clock, processor = dict.fromkeys(cases, float("inf")), dict.fromkeys(cases, float("inf"))
     for _ in range(options.repeats):
         for name, (_, work) in cases.items():
-            best[name] = min(best[name], seconds(work))
-    print(f"{'case':45} evaluations/s")
+            passed, busy = seconds(work)
+            clock[name], processor[name] = min(clock[name], passed), min(processor[name], busy)
+    print(f"{'evaluations/s':45} by the clock  by the processor")
     for name, (rows, _) in cases.items():
-        print(f"{name:45} {len(rows) / best[name]:10.0f}")
+        print(f"{name:45} {len(rows) / clock[name]:12.0f}  {len(rows) / processor[name]:16.0f}")
     for kind in ("random", "evolved"):
-        ratio = best[f"{kind}, 1 thread"] / best[f"{kind}, 2 threads"]
-        print(f"two threads are {ratio:.2f} times one ({kind})")
+        ratio = clock[f"{kind}, 1 thread"] / clock[f"{kind}, 2 threads"]
+        print(f"two threads are {ratio:.2f} times one ({kind}, by the clock)")
 
 
 if __name__ == "__main__":

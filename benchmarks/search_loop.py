@@ -54,7 +54,8 @@ def least_ask_tell(results: Sequence[Result]) -> float:
 
 
 def ratio(theirs: float, ours: float, wanted: float) -> str:
-    return f"{theirs / ours:.0f}x ({'' if theirs >= wanted * ours else 'MISSED '}{wanted:g}x)"
+    digits = 1 if theirs < 10 * ours else 0
+    return f"{theirs / ours:.{digits}f}x ({'' if theirs >= wanted * ours else 'MISSED '}{wanted:g}x)"
 
 
 @functools.cache

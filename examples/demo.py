@@ -1,36 +1,45 @@
-"""The demonstration behind `make demo`: illuminate a planar arm, then draw the archive and the progress."""
+"""The demonstration behind `make demo`: illuminate the maze, draw what was found, and say where it is."""
 
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import tesselite as tl
-from tesselite.cli.display import shown_progress
+from tesselite.cli.display import shown_construction, shown_progress
 from tesselite.report.plots import plot_run
 from tesselite.run import start
 
 OUT = Path("demo")
+EVALUATIONS = 20_000
 
 
-def main() -> None:
+def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
     """Run, draw, and say where things are."""
-    shutil.rmtree(OUT, ignore_errors=True)
-    print(
-        "A planar arm with 10 joints: the best posture for each of 5,000 places. (The first run compiles; wait a bit.)"
-    )
-    with shown_progress(quiet=False) as observer:
+    shutil.rmtree(out, ignore_errors=True)
+    print("A robot in a maze, driven by networks that evolve: the best way to each of 1,000 kinds of trajectories.")
+    print("(The very first run compiles for about a minute.)", flush=True)
+    with shown_construction(quiet=False) as construction, shown_progress(quiet=False) as observer:
         summary = start(
-            tl.problems.arm(10), OUT, spec="arm", n_niches=5000, evaluations=2_000_000, seed=1, observer=observer
+            tl.problems.maze("10d"),
+            out,
+            spec="maze:10d",
+            n_niches=1000,
+            evaluations=evaluations,
+            initial=min(2000, evaluations),
+            seed=1,
+            observer=observer,
+            construction=construction,
         )
     figures = summary.to_dict()
     print(
-        f"{figures['filled']:,} of {figures['n_niches']:,} niches filled by {figures['evaluations']:,} evaluations "
-        f"in {figures['seconds_search']:.1f} s of search."
+        f"{figures['filled']:,} of {figures['n_niches']:,} niches filled by {figures['evaluations']:,} evaluations in "
+        f"{figures['seconds_search']:.0f} s; the best robot comes within {figures['best_fitness']:.2f} of the goal."
     )
-    for file in [OUT / "archive.parquet", *plot_run(OUT, OUT / "figures")]:
+    for file in [out / "archive.parquet", *plot_run(out, out / "figures")]:
         print(f"  {file}")
 
 
 if __name__ == "__main__":
-    main()
+    main(*([OUT, int(sys.argv[1])] if len(sys.argv) > 1 else []))

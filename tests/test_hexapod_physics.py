@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import nnls
 
 from hexapod_lanes import Lanes, links, momenta, rotation
-from tesselite.problems.hexapod_locomotion import TRIPOD
+from tesselite.problems.hexapod_locomotion import TRIPOD, lockstep
 from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
 from tesselite.problems.hexapod_locomotion import line_search as ls
@@ -242,8 +242,8 @@ def test_a_diverging_simulation_is_told_apart():
         rows = np.zeros((1, 36))
         rows.flags.writeable = False
         shape = body()
-        kn.simulate(
+        lockstep.simulate(
             rows, 0, 1, signal_table(), shape.present, shape.sums, wild, DT, 334, 1000,
-            ends, finals, np.zeros((1, 6), np.int64), np.zeros((0, 0, kn.TAPE)),
+            ends, finals, np.zeros((1, 6), np.int64), np.zeros((0, 0, lockstep.TAPE)),
         )  # fmt: skip
-        assert ends[0, 0] == kn.DIVERGED
+        assert ends[0, 0] == lockstep.DIVERGED

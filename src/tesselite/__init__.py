@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tesselite import problems, variation
     from tesselite.archive import Added, Archive, Elite, Elites, Status
+    from tesselite.assessment.metrics import measure, project, spread
+    from tesselite.assessment.scenarios import Assessment, assess
     from tesselite.evaluation import Evaluation, Problem
     from tesselite.fast_math import sincos
     from tesselite.feature_space import FeatureSpace, Scale
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Added": "archive",
     "Archive": "archive",
+    "Assessment": "assessment.scenarios",
     "Box": "solution_space",
     "Elite": "archive",
     "Elites": "archive",
@@ -41,18 +44,23 @@ _HOME = {
     "SolutionSpace": "solution_space",
     "Status": "archive",
     "VoronoiTessellation": "tessellation.voronoi",
+    "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
     "illuminate": "search",
+    "measure": "assessment.metrics",
     "problem": "function_problem",
     "problems": "problems",
+    "project": "assessment.metrics",
     "resume": "run",
     "sincos": "fast_math",
+    "spread": "assessment.metrics",
     "variation": "variation",
 }
 
 __all__ = [
     "Added",
     "Archive",
+    "Assessment",
     "Box",
     "Elite",
     "Elites",
@@ -67,12 +75,16 @@ __all__ = [
     "SolutionSpace",
     "Status",
     "VoronoiTessellation",
+    "assess",
     "cvt",
     "illuminate",
+    "measure",
     "problem",
     "problems",
+    "project",
     "resume",
     "sincos",
+    "spread",
     "variation",
 ]
 

@@ -15,7 +15,6 @@ from tesselite.archive import Archive
 from tesselite.report.page import write_report
 
 LOAD_SECONDS = 3.0
-BUSY = 5.0  # the machine that tests run on may do other things: so many times longer is still accepted
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +264,7 @@ def test_all_controls_can_be_reached_by_the_keyboard(walk_page):
 
 @pytest.mark.parametrize("n_niches", [10_000, 100_000])
 def test_many_niches_load_in_time(browser, tmp_path, n_niches):
-    """Measured by the page itself, from the start of loading to the last chart drawn."""
+    """In processor time of the page, from the start of loading to the last chart drawn: others may use the machine."""
     space = walk().features
     centroids = np.random.default_rng(1).random((n_niches, 2))
     niches = tl.VoronoiTessellation(space, centroids)
@@ -282,12 +281,18 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     )
     file = write_report([tmp_path / "run"], tmp_path / "report.html")
     assert file.stat().st_size < 15e6
+    before = browser.work_seconds()
     browser.open(file)
+    took = browser.work_seconds()
+    took -= before if took >= before else 0.0  # the count begins anew in a new process
     filled = int(browser.value("Page.run.n"))
     assert filled > 0.4 * n_niches
-    milliseconds = int(str(browser.value("document.body.dataset.milliseconds")))
-    print(f"\n{n_niches} niches, {filled} elites: {file.stat().st_size / 1e6:.1f} MB, {milliseconds} ms")
-    assert milliseconds < 1000 * LOAD_SECONDS * BUSY
+    elapsed = browser.value("document.body.dataset.milliseconds")
+    print(
+        f"\n{n_niches} niches, {filled} elites: {file.stat().st_size / 1e6:.1f} MB, {took:.2f} s of work, {elapsed} ms"
+    )
+    assert took < LOAD_SECONDS
+    first = browser.value("Page.row")
     browser.pointer(*locate(browser, filled // 2), click=True)
-    browser.wait("Page.row >= 0")
+    browser.wait(f"Page.row !== {first}")
     assert browser.complaints() == []

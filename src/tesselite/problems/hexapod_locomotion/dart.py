@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod_locomotion import kinematic
+from tesselite.problems.hexapod_locomotion import lockstep
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, targets
 from tesselite.problems.hexapod_locomotion.robot import Body
@@ -188,7 +188,7 @@ def simulate(
     touches: npt.NDArray[np.int64],
     tape: Array,
 ) -> None:
-    """Run the episodes of all rows, one after the other; arguments and results as of `kinematic.simulate`."""
+    """Run the episodes of all rows, one after the other; arguments and results as of `lockstep.simulate`."""
     hexapod = DartHexapod(body)
     goals = targets(rows, n_steps)
     for row in range(len(rows)):
@@ -196,8 +196,8 @@ def simulate(
         touches[row] = 0
         goal = np.zeros(N_JOINTS)
         step = still = 0
-        end = kinematic.RUNNING
-        while end == kinematic.RUNNING:
+        end = lockstep.RUNNING
+        while end == lockstep.RUNNING:
             pose = hexapod.pose()
             if step < n_steps:
                 goal = goals[row, step]
@@ -208,23 +208,23 @@ def simulate(
             if step < tape.shape[1]:
                 tape[row, step, 13] = touching
             if base_touched and step < n_steps:
-                end = kinematic.BODY_TOUCHED
+                end = lockstep.BODY_TOUCHED
                 break
             if step < n_steps:
                 touches[row] += touching >> np.arange(rb.N_LEGS) & 1
             step += 1
             moved = float(np.linalg.norm(hexapod.pose() - pose))
             if not np.isfinite(moved):
-                end = kinematic.DIVERGED
+                end = lockstep.DIVERGED
             elif not hexapod.upright():
-                end = kinematic.TILTED
-            elif hexapod.centre_height() > kinematic.MAX_HEIGHT:
-                end = kinematic.TOO_HIGH
+                end = lockstep.TILTED
+            elif hexapod.centre_height() > lockstep.MAX_HEIGHT:
+                end = lockstep.TOO_HIGH
             elif step > n_steps:
-                still = still + 1 if moved < kinematic.STILL else 0
-                if still >= kinematic.STILL_STEPS:
-                    end = kinematic.FINISHED
+                still = still + 1 if moved < lockstep.STILL else 0
+                if still >= lockstep.STILL_STEPS:
+                    end = lockstep.FINISHED
                 elif step - n_steps >= max_hold:
-                    end = kinematic.RESTLESS
+                    end = lockstep.RESTLESS
         ends[row] = end, step, max(0, step - n_steps)
         finals[row] = hexapod.state()

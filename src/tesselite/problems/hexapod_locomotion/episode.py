@@ -78,13 +78,13 @@ class Episodes:
 def _run(
     rows: Array, shape: Body, start: Array, dt: float, n_steps: int, engine: str, threads: int, n_tape: int
 ) -> Episodes:
-    from tesselite.problems.hexapod_locomotion import kinematic
+    from tesselite.problems.hexapod_locomotion import lockstep
 
     n = len(rows)
     ends = np.zeros((n, 3), dtype=np.int64)
-    finals = np.full((n, kinematic.STATE), np.nan)
+    finals = np.full((n, 13), np.nan)
     touches = np.zeros((n, N_LEGS), dtype=np.int64)
-    tape = np.zeros((n if n_tape else 0, n_tape, kinematic.TAPE))
+    tape = np.zeros((n if n_tape else 0, n_tape, lockstep.TAPE))
     if engine == "dart":
         from tesselite.problems.hexapod_locomotion import dart
 
@@ -93,7 +93,7 @@ def _run(
         table = signal_table()
 
         def work(first: int, last: int) -> None:
-            kinematic.simulate(
+            lockstep.simulate(
                 rows, first, last, table, shape.present, shape.sums, start, dt, n_steps, MAX_REST_STEPS,
                 ends, finals, touches, tape,
             )  # fmt: skip

@@ -1,12 +1,10 @@
-"""The `kinematic` engine: the hexapod's base as the only dynamic body, its legs moved by imposed joint angles.
+"""One step of the `kinematic` engine: the hexapod's base as the only dynamic body, its legs moved by imposed angles.
 
-Complete episodes, several robots side by side, compiled. The sums over the legs live in `legs`, the contact problem in
-`contact`, what an episode's result means in `problem`. Equations: docs/hexapod-dynamics.md, with its letters.
+Each part of a step does LANES robots side by side. The sums over the legs live in `legs`, the contact problem in
+`contact`, whole episodes in `lockstep`. Equations: docs/hexapod-dynamics.md, with its letters.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +13,6 @@ import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
 from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod_locomotion.robot import (
     BASE_INERTIA,
@@ -23,7 +20,6 @@ from tesselite.problems.hexapod_locomotion.robot import (
     FOOT_RADIUS,
     FRICTION,
     GRAVITY,
-    JOINT_SCALE,
     N_LEGS,
     PUSH_OUT_SHARE,
     PUSH_OUT_SPEED,
@@ -33,13 +29,6 @@ from tesselite.problems.hexapod_locomotion.robot import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# How an episode ends.
-RUNNING, FINISHED, BODY_TOUCHED, TOO_HIGH, TILTED, RESTLESS, DIVERGED = range(7)
-
-MAX_HEIGHT = 0.3  # of the centre of mass
-STILL = 1e-4  # a step that moves the pose by less than this (m and rad together) is still
-STILL_STEPS = 31  # in a row: the robot has come to rest
-
 # Base state and what follows from it, one value per lane, in one flat array: value of lane k at NAME + k.
 (
     OX, OY, OZ, QW, QX, QY, QZ, VX, VY, VZ, WX, WY, WZ,
@@ -47,7 +36,6 @@ STILL_STEPS = 31  # in a row: the robot has come to rest
     CX, CY, ZC, GX, GY, GZ, KXX, KXY, KXZ, KYY, KYZ, KZZ, LOW, TURN,
 ) = range(0, 36 * LANES, LANES)  # fmt: skip
 STATE = 13
-TAPE = STATE + 1 + N_JOINTS
 BASE_SCRATCH = 36 * LANES
 
 # Second moments of the base about its centre of mass: half the trace of the inertia, minus the inertia.
@@ -56,8 +44,6 @@ _BASE_XX = _HALF_TRACE - BASE_INERTIA[0]
 _BASE_YY = _HALF_TRACE - BASE_INERTIA[1]
 _BASE_ZZ = _HALF_TRACE - BASE_INERTIA[2]
 _HALF_X, _HALF_Y, _HALF_Z = (size / 2 for size in BASE_SIZE)
-_SCALE1 = JOINT_SCALE[0]
-_SCALE2 = JOINT_SCALE[1]
 _STIFFNESS = 1.0 / SOFTNESS
 
 
@@ -415,185 +401,3 @@ def integrate(b: Floats, dt: float) -> None:
         b[QY + k] = ey * u
         b[QZ + k] = ez * u
         b[TURN + k] = a
-
-
-@kernel()
-def _rotation_vector(w: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """The rotation vector of a unit quaternion: what DART keeps as the free joint's coordinates."""
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    n = math.sqrt(x * x + y * y + z * z)
-    f = 2.0 if n < 1e-12 else 2.0 * math.atan2(n, w) / n
-    return f * x, f * y, f * z
-
-
-@kernel()
-def simulate(
-    rows: Floats,
-    first: int,
-    last: int,
-    signals: Floats,
-    present: Ints,
-    sums: Floats,
-    start: Floats,
-    dt: float,
-    n_steps: int,
-    max_hold: int,
-    ends: Ints,
-    finals: Floats,
-    touches: Ints,
-    tape: Floats,
-) -> None:
-    """Run the episodes of rows first..last, LANES at a time; a lane whose episode ends takes the next row.
-
-    rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start
-    (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in
-    s; n_steps steps follow the controller, then the last targets are held until it rests, at most max_hold steps.
-    Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
-    touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 26), with T = 0 for no
-    recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each
-    leg (12).
-    """
-    s = np.zeros(LEG_SCRATCH)
-    b = np.zeros(BASE_SCRATCH)
-    g = np.zeros(ct.ARRAY)
-    t = np.zeros(ls.TABLE)
-    st = np.zeros(ls.STATES, np.int64)
-    scale = np.zeros(N_JOINTS * LANES)  # amplitude times joint scale
-    place = np.zeros(N_JOINTS * LANES, np.int64)  # where in the flat table the joint's signal begins
-    flat = signals.ravel()
-    row = np.full(LANES, -1)
-    step = np.zeros(LANES, np.int64)
-    still = np.zeros(LANES, np.int64)
-    pose = np.zeros(6 * LANES)
-    b[QW : QW + LANES] = 1.0
-    b[OZ : OZ + LANES] = 1.0  # an idle lane hovers
-    waiting = first
-    busy = 0
-    for k in range(LANES):
-        step[k] = -1
-    while True:
-        # Give the next row to each idle lane.
-        for k in range(LANES):
-            if row[k] >= 0 or waiting >= last:
-                continue
-            r = waiting
-            waiting += 1
-            busy += 1
-            row[k] = r
-            step[k] = 0
-            still[k] = 0
-            for i in range(STATE):
-                b[i * LANES + k] = start[i]
-            x, y, z = _rotation_vector(start[3], start[4], start[5], start[6])
-            pose[k] = x
-            pose[LANES + k] = y
-            pose[2 * LANES + k] = z
-            for i in range(3):
-                pose[(3 + i) * LANES + k] = start[i]
-            for leg in range(N_LEGS):
-                touches[r, leg] = 0
-                for i in range(6):
-                    g[leg * ct.LEG + i * LANES + k] = 0.0
-                g[leg * ct.LEG + ct.DEPTH + k] = -1.0
-            for j in range(N_JOINTS):
-                scale[j * LANES + k] = rows[r, 3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
-                phase = int(PERIOD * rows[r, 3 * j + 1] + 0.5) % PERIOD
-                level = int((N_LEVELS - 1) * rows[r, 3 * j + 2] + 0.5)
-                place[j * LANES + k] = level * 2 * PERIOD + phase
-        if busy == 0:
-            return
-        for k in range(LANES):
-            if 0 <= step[k] < n_steps:
-                sample = (3 * step[k]) // 2 % PERIOD
-                for j in range(N_JOINTS):
-                    i = j * LANES + k
-                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
-
-        rotate(b)
-        if tape.shape[1] > 0:
-            for k in range(LANES):
-                if row[k] >= 0 and step[k] < tape.shape[1]:
-                    for i in range(STATE):
-                        tape[row[k], step[k], i] = b[i * LANES + k]
-                    for leg in range(N_LEGS):
-                        tape[row[k], step[k], STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
-                        tape[row[k], step[k], STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
-        move_legs(s, g, present, dt)
-        free_velocity(b, s, g, sums, dt)
-        find_contacts(b, g, present, sums, dt)
-        ct.solve(g, t, st)
-
-        for k in range(LANES):
-            r = row[k]
-            if r < 0:
-                continue
-            end = RUNNING
-            if b[LOW + k] <= 0.0:
-                if step[k] < n_steps:
-                    end = BODY_TOUCHED
-                else:
-                    solve_on_base(b, g, k, t, st, sums, dt)
-            elif not b[ZC + k] <= MAX_HEIGHT:
-                end = TOO_HIGH if b[ZC + k] > MAX_HEIGHT else DIVERGED
-            touching = 0
-            for leg in range(N_LEGS):
-                if present[leg] == 1 and g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
-                    touching |= 1 << leg
-                    if step[k] < n_steps:
-                        touches[r, leg] += 1
-            if step[k] < tape.shape[1]:
-                tape[r, step[k], STATE] = touching
-            if end != RUNNING:
-                ends[r, 0] = end
-                ends[r, 1] = step[k]
-                ends[r, 2] = max(0, step[k] - n_steps)
-                row[k] = -1
-                busy -= 1
-
-        push(b, g)
-        integrate(b, dt)
-
-        for k in range(LANES):
-            r = row[k]
-            if r < 0:
-                # An idle lane rests, so that it stays finite.
-                step[k] = -1
-                for i in range(STATE):
-                    b[i * LANES + k] = 1.0 if i == 2 or i == 3 else 0.0
-                continue
-            step[k] += 1
-            end = RUNNING
-            if not b[TURN + k] <= 1.0:
-                end = DIVERGED
-            elif b[QX + k] * b[QX + k] + b[QY + k] * b[QY + k] >= 0.5:  # R22 <= 0
-                end = TILTED
-            elif step[k] >= n_steps:
-                x, y, z = _rotation_vector(b[QW + k], b[QX + k], b[QY + k], b[QZ + k])
-                dx = x - pose[k]
-                dy = y - pose[LANES + k]
-                dz = z - pose[2 * LANES + k]
-                dox = b[OX + k] - pose[3 * LANES + k]
-                doy = b[OY + k] - pose[4 * LANES + k]
-                doz = b[OZ + k] - pose[5 * LANES + k]
-                pose[k] = x
-                pose[LANES + k] = y
-                pose[2 * LANES + k] = z
-                pose[3 * LANES + k] = b[OX + k]
-                pose[4 * LANES + k] = b[OY + k]
-                pose[5 * LANES + k] = b[OZ + k]
-                if step[k] > n_steps:
-                    moved = math.sqrt(dx * dx + dy * dy + dz * dz + dox * dox + doy * doy + doz * doz)
-                    still[k] = still[k] + 1 if moved < STILL else 0
-                    if still[k] >= STILL_STEPS:
-                        end = FINISHED
-                    elif step[k] - n_steps >= max_hold:
-                        end = RESTLESS
-            if end != RUNNING:
-                ends[r, 0] = end
-                ends[r, 1] = step[k]
-                ends[r, 2] = max(0, step[k] - n_steps)
-                for i in range(STATE):
-                    finals[r, i] = b[i * LANES + k]
-                row[k] = -1
-                busy -= 1

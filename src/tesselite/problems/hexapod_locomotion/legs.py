@@ -43,7 +43,6 @@ FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(6 * LANES, 13 * LANES, LANES)
     MCX, MCY, MCZ, PX, PY, PZ, PDX, PDY, PDZ, HX, HY, HZ, HDX, HDY, HDZ,
     SXX, SXY, SXZ, SYY, SYZ, SZZ, SDXX, SDXY, SDXZ, SDYY, SDYZ, SDZZ,
 ) = range(13 * LANES, 40 * LANES, LANES)  # fmt: skip
-N_SUMS = 27
 LEG_SCRATCH = 40 * LANES
 
 # A leg's links as (x, alpha, beta, gamma, mass): where their centres of mass are.

@@ -73,7 +73,6 @@ LEG_MASS = COXA.mass + FEMUR.mass + TIBIA.mass
 
 # Joint angle for a signal of 1: J1, J2, J3 (whose axis is opposite to the second's: the tibia stays upright).
 JOINT_SCALE = (-math.pi / 8, math.pi / 4, math.pi / 4)
-JOINT_LIMITS = (math.pi / 2, math.pi / 4, math.pi / 4)
 SERVO_SPEED = 7.0  # rad/s, the servo's limit
 SERVO_GAIN = 1.0 / math.pi  # share of the remaining angle that the servo covers in one step
 

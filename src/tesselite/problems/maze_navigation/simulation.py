@@ -47,7 +47,7 @@ def finish_ray(
     next_y = width if dy >= 0.0 else -width
     per_x = 1.0 / dx if dx != 0.0 else np.inf
     per_y = 1.0 / dy if dy != 0.0 else np.inf
-    enough = np.uint8(255) if walk else np.uint8(4)
+    enough = 256 if walk else 4
     while t < longest:
         i = int(x + t * dx)
         j = int(y + t * dy)

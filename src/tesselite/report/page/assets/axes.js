@@ -62,7 +62,11 @@
       const text = run.features[j].name;
       if (room > 60) {
         const most = Math.max(3, Math.floor(room / 6.5));
-        context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x, height - 22);
+        // The outermost names turn inwards, where there is room.
+        context.textAlign = i === 0 ? "left" : i === plot.axes.length - 1 ? "right" : "center";
+        const edge = i === 0 ? -MARGIN.left : i === plot.axes.length - 1 ? MARGIN.right : 0;
+        context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x + edge, height - 22);
+        context.textAlign = "center";
         context.fillText(Page.number(run.features[j].low), x, height - 38);
         context.fillText(Page.number(run.features[j].high), x, plot.box.top - 4);
       } else {

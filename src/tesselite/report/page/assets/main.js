@@ -28,7 +28,7 @@
     const done = Math.max(run.evaluations, ...run.progress.evaluations.slice(-1));
     shown.push(figure(Page.number(done), done === run.budget ? "evaluations" : `of ${Page.number(run.budget)} evaluations`));
     if (figures) {
-      shown.push(figure(Page.number(figures.invalid), figures.invalid ? `invalid · ${figures.invalid_reasons.map(([why, n]) => `${n.toLocaleString("en")} × ${why}`).join(", ")}` : "invalid"));
+      shown.push(figure(Page.number(figures.invalid), "invalid"));
       shown.push(figure(Page.duration(figures.seconds), "of search"));
     }
     Page.fill(Page.by("figures"), ...shown);
@@ -39,7 +39,11 @@
     const several = Page.document.runs.length > 1;
     Page.by("subtitle").textContent = several ? `${Page.document.runs.length} runs · looking at ${run.name}` : `${run.name} · seed ${run.seed}`;
     Page.by("command").textContent = run.command;
-    Page.fill(Page.by("settings"), ...run.settings.map(([name, value]) => Page.make("tr", {}, Page.make("th", { scope: "row" }, name), Page.make("td", {}, value))));
+    const counts = run.figures ? [
+      ...run.figures.invalid_reasons.map(([why, n]) => ["Invalid", `${n.toLocaleString("en")} × ${why}`]),
+      ["Out of bounds", `${Page.number(run.figures.out_of_bounds)} evaluations, put into the nearest niche`],
+    ] : [];
+    Page.fill(Page.by("settings"), ...[...run.settings, ...counts].map(([name, value]) => Page.make("tr", {}, Page.make("th", { scope: "row" }, name), Page.make("td", {}, value))));
     Page.by("notes-box").hidden = !run.notes.length;
     Page.fill(Page.by("notes"), ...run.notes.map((note) => Page.make("li", {}, note)));
     Page.by("footer").textContent = `Made by tesselite ${Page.document.made_by}. ${Page.document.live ? "Reads the run's folder, writes nothing." : "Everything is in this file; it loads nothing from anywhere."}`;

@@ -149,7 +149,7 @@
     return [a + w * s[0] + y * s[2] - z * s[1], b + w * s[1] + z * s[0] - x * s[2], c + w * s[2] + x * s[1] - y * s[0]];
   };
 
-  const camera = { yaw: -0.9, pitch: 0.5 };
+  const camera = { yaw: 2.5, pitch: 0.5 }; // looking at its front
   const gait = {
     open: (view, k) => ({ view, base: part(view.base, k), angles: part(view.angles, k), contacts: part(view.contacts, k) }),
     frames: ({ base }) => base.shape[0],
