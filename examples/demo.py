@@ -8,6 +8,7 @@ from pathlib import Path
 
 import tesselite as tl
 from tesselite.cli.display import shown_construction, shown_progress
+from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
 from tesselite.run import start
 
@@ -39,6 +40,7 @@ def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
     )
     for file in [out / "archive.parquet", *plot_run(out, out / "figures")]:
         print(f"  {file}")
+    print(f"  {write_report([out], out / 'report.html')}  <- open this one in a browser")
 
 
 if __name__ == "__main__":

@@ -296,3 +296,23 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     browser.pointer(*locate(browser, filled // 2), click=True)
     browser.wait(f"Page.row !== {first}")
     assert browser.complaints() == []
+
+
+def test_several_runs_are_compared(browser, tmp_path):
+    folders = [
+        bowl_run(tmp_path / f"{cells}-{seed}", 2, seed=seed, grid=cells, n_niches=None)
+        for cells in (6, 20)
+        for seed in (1, 2)
+    ]
+    browser.open(write_report(folders, tmp_path / "report.html"))
+    assert browser.text("subtitle") == "4 runs · looking at 6-1"
+    assert "grid 20x20 (2 runs)" in browser.text("comparison")
+    assert browser.value("document.querySelectorAll('#boxes .main-svg').length") >= 5
+    assert browser.value("document.querySelectorAll('#qualities .main-svg').length") >= 1
+    assert browser.value("document.querySelectorAll('#comparison table').length") == 2
+    assert browser.value("document.querySelectorAll('#progress-coverage .scatterlayer .trace').length") == 4
+    browser.choose("run-chooser", "3")
+    browser.wait("Page.run && Page.run.name === '20-2'")
+    assert browser.value("Page.run.n") == len(Archive.load(folders[3] / "archive.parquet"))
+    assert browser.complaints() == []
+    assert len(browser.requests()) == 1

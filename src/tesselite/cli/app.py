@@ -121,6 +121,9 @@ def run(
     seed: SeedOption = None,
     threads: ThreadsOption = None,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write the interactive page, DIR/report.html (see `report`).")
+    ] = False,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
@@ -144,6 +147,7 @@ def run(
         seed=seed,
         threads=threads,
         checkpoint_seconds=checkpoint,
+        report=report,
         quiet=quiet,
         as_json=json_,
     )
@@ -318,7 +322,7 @@ def cvt(
 
 
 @app.command("report")
-def report(
+def report_(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs; several are compared.")],
     out: Annotated[
         Path | None,

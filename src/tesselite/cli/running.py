@@ -36,6 +36,7 @@ def run_problem(
     seed: int | None,
     threads: int | None,
     checkpoint_seconds: float,
+    report: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -92,7 +93,12 @@ def run_problem(
             observer=observer,
             construction=construction,
         )
-    tell(summary, quiet, as_json)
+    page = None
+    if report:
+        from tesselite.report.page import write_report
+
+        page = write_report([summary.folder], summary.folder / "report.html")
+    tell(summary, quiet, as_json, page)
 
 
 def resume_run(
@@ -133,9 +139,11 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise
 
 
-def tell(summary: Summary, quiet: bool, as_json: bool) -> None:
-    """Print the result of a run."""
+def tell(summary: Summary, quiet: bool, as_json: bool, page: Path | None = None) -> None:
+    """Print the result of a run, and where its page is."""
     figures = summary.to_dict()
+    if page is not None:
+        figures["report"] = str(page)
     if as_json:
         print_json(figures)
     elif not quiet:
@@ -150,3 +158,5 @@ def tell(summary: Summary, quiet: bool, as_json: bool) -> None:
         if figures["out_of_bounds"]:
             typer.echo(f"{figures['out_of_bounds']:,} lay outside the feature bounds and went to the nearest niche")
         typer.echo(f"archive: {summary.folder / 'archive.parquet'}")
+        if page is not None:
+            typer.echo(f"report: {page}")

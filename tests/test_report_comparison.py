@@ -1,0 +1,78 @@
+"""Several runs in one page: groups, figures, shares of elites, and tests, against numbers worked out here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import mannwhitneyu
+
+from report_runs import bowl_run, walk_run
+from tesselite.report.page.comparison import compare, group_names
+from tesselite.report.page.html import document_of
+from tesselite.report.page.run_data import read_run
+
+
+@pytest.fixture(scope="module")
+def bowls(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bowls")
+    small = [bowl_run(folder / f"small-{seed}", 2, seed=seed, grid=6, n_niches=None) for seed in range(3)]
+    large = [bowl_run(folder / f"large-{seed}", 2, seed=seed, grid=30, n_niches=None) for seed in range(3)]
+    return [read_run(run) for run in (*small, *large)]
+
+
+def test_runs_that_differ_only_in_the_seed_are_a_group(bowls):
+    assert group_names(bowls) == ["grid 6x6"] * 3 + ["grid 30x30"] * 3
+    assert group_names(bowls[:3]) == ["bowl"] * 3
+
+
+def test_measures_and_tests(bowls):
+    found = compare(bowls, group_names(bowls))
+    assert found["groups"] == ["grid 6x6", "grid 30x30"]
+    measures = {measure["label"]: measure for measure in found["measures"]}
+    filled = [float(len(run.archive)) for run in bowls]
+    assert measures["Filled niches"]["values"] == filled
+    n, median, lower, upper, low, high = measures["Filled niches"]["summaries"][1]
+    assert n == 3
+    assert median == np.median(filled[3:])
+    assert (lower, upper) == tuple(np.quantile(filled[3:], [0.25, 0.75]))
+    assert low == min(filled[3:])  # of three values the interval is all of them
+    assert high == max(filled[3:])
+    tests = {test["measure"]: test for test in found["tests"]}
+    assert set(tests) == set(measures)
+    assert tests["Filled niches"]["a12"] == 0.0
+    p = mannwhitneyu(filled[:3], filled[3:]).pvalue
+    assert tests["Filled niches"]["p"] == pytest.approx(p)
+    assert p <= tests["Filled niches"]["p_holm"] <= min(1.0, p * len(tests)) + 1e-12
+
+
+def test_shares_count_elites(bowls):
+    quality = compare(bowls, group_names(bowls))["quality"]
+    assert [q["setting"] for q in quality] == ["training"]
+    for run, shares in zip(bowls, quality[0]["shares"], strict=True):
+        fitness = run.archive.elites().fitness
+        for level, share in list(zip(quality[0]["levels"], shares, strict=True))[::20]:
+            assert share == pytest.approx((fitness > level).mean(), abs=1e-5)
+
+
+def test_scenarios_are_compared_where_all_were_assessed(tmp_path, bowls):
+    runs = [read_run(walk_run(tmp_path / f"walk-{seed}", seed=seed, n_niches=60)) for seed in (1, 2)]
+    found = compare(runs, group_names(runs))
+    assert [q["setting"] for q in found["quality"]] == ["training", "all 2 scenarios"]
+    # At the highest level all valid elites count (lower is better); at night only some are valid.
+    for run, shares in zip(runs, found["quality"][1]["shares"], strict=True):
+        valid = [np.isfinite(fitness).mean() for fitness in run.scenarios.values()]
+        assert shares[-1] == pytest.approx(np.median(valid), abs=1e-5)
+    label = "Best fitness, median of 2 scenarios"
+    values = next(measure["values"] for measure in found["measures"] if measure["label"] == label)
+    assert values == pytest.approx([np.median([np.nanmin(f) for f in run.scenarios.values()]) for run in runs])
+    assert found["tests"] == []
+    mixed = compare([*runs, *bowls], group_names([*runs, *bowls]))
+    assert "quality" not in mixed
+    assert any("different problems" in note for note in mixed["notes"])
+    assert any("some minimise" in note for note in mixed["notes"])
+
+
+def test_a_page_of_one_run_compares_nothing(bowls):
+    assert "comparison" not in document_of(bowls[:1])[0]
+    document, _ = document_of(bowls)
+    assert [run["group"] for run in document["runs"]] == group_names(bowls)

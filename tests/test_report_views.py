@@ -1,0 +1,64 @@
+"""What the built-in problems show of their elites in the page, against what the problems themselves say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+from tesselite.problems.planar_arm import posture
+
+
+def test_arm():
+    problem = tl.problems.arm(5)
+    solutions = problem.solutions.random(4, np.random.default_rng(1))
+    view = problem.elite_view(solutions)
+    assert view["kind"] == "posture"
+    for row, points in enumerate(view["points"]):
+        np.testing.assert_array_equal(points, posture(solutions[row]))
+    # The hand is where the features say.
+    features = problem.evaluate(solutions).features
+    np.testing.assert_allclose(0.5 + 0.5 * view["points"][:, -1], features, atol=1e-12)
+
+
+@pytest.mark.parametrize("scenario", [None, "8"])
+def test_maze(scenario):
+    problem = tl.problems.maze("2d")
+    solutions = problem.solutions.random(6, np.random.default_rng(1))
+    view = problem.elite_view(solutions, scenario)
+    assert view["kind"] == "trajectory"
+    for row, points in enumerate(view["points"]):
+        way = problem.trajectory(solutions[row], scenario)
+        np.testing.assert_array_equal(points, way[:: view["every"], :2])
+        np.testing.assert_array_equal(points[-1], way[-1, :2])
+    assert view["walls"].shape == (500, 500)
+    assert view["network"]["max_connections"] == problem.solutions.max_connections
+
+
+@pytest.mark.parametrize("scenario", [None, "leg 3"])
+def test_hexapod(scenario):
+    from tesselite.problems.hexapod_locomotion import TRIPOD
+
+    problem = tl.problems.hexapod("duty")
+    view = problem.elite_view(TRIPOD[None], scenario)
+    motion = problem.motion(TRIPOD, scenario)
+    assert view["kind"] == "gait"
+    for frame in (0, 17, view["base"].shape[1] - 1):
+        step = frame * view["contact_frames"]
+        pose = view["base"][0, frame]
+        np.testing.assert_array_equal(pose, [*motion.positions[step], *motion.quaternions[step]])
+        # The page's own geometry, written here again: foot centres from the poses and angles that it gets.
+        for leg, about in enumerate(view["legs"]):
+            if about["missing"]:
+                assert leg == 3
+                continue
+            q1, q2 = view["angles"][0, frame, 2 * leg : 2 * leg + 2]
+            psi, out = about["yaw"] + q1, about["side"] * (view["coxa"] + view["femur"] * np.cos(q2))
+            x = about["x"] + np.cos(psi) * view["foot_x"] - np.sin(psi) * out
+            y = about["y"] + np.sin(psi) * view["foot_x"] + np.cos(psi) * out
+            z = view["femur"] * np.sin(q2) - view["tibia"]
+            foot = motion.rotations[step] @ [x, y, z] + pose[:3]
+            np.testing.assert_allclose(foot, motion.feet[step, leg], atol=1e-9)
+    bits = view["contacts"][0, :, None] >> np.arange(6) & 1
+    np.testing.assert_array_equal(bits[: len(motion.contacts)], motion.contacts[: len(bits)])
+    assert sum(about["missing"] for about in view["legs"]) == (scenario is not None)
