@@ -77,7 +77,7 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
 
 
 def _measure(name: str, label: str, runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
-    values = []
+    values: list[float | None] = []
     for run in runs:
         archive = run.archive
         if archive is None:
