@@ -9,10 +9,12 @@ TOOLS := .venv/.tools
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
 
+# Two processes, whole files each: tests of one file share what they compile.
 test: $(TOOLS)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-slow: $(TOOLS)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dart]'
 	$(BIN)/python -m pytest -m slow
 
 lint: $(TOOLS)
@@ -27,6 +29,10 @@ format: $(TOOLS)
 # The peers live in an environment of their own: what they need must not decide what we run on.
 bench: .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/search_loop.py
+	.venv-bench/bin/python benchmarks/cvt_construction.py
+	.venv-bench/bin/python benchmarks/lookup.py
+	.venv-bench/bin/python benchmarks/maze_speed.py
+	.venv-bench/bin/python benchmarks/hexapod_speed.py
 
 $(PACKAGE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

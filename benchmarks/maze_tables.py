@@ -5,8 +5,9 @@ python benchmarks/maze_tables.py [results/maze/runs.csv]
 
 from __future__ import annotations
 
+import argparse
 import csv
-import sys
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -31,36 +32,55 @@ def near(rows: list[dict[str, str]]) -> float:
     return float(np.median([float(row[f"near_{e}"]) for row in rows for e in ENVIRONMENTS]))
 
 
-def main() -> None:
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "results/maze/runs.csv")
+def tables(path: Path) -> list[str]:
     groups: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     with path.open() as file:
         for row in csv.DictReader(file):
             groups[row["pair"], row["opening"], row["evaluations"]].append(row)
-    order = sorted(groups, key=lambda g: (g[1] != "90", -int(g[2]), list(REPORTED).index(g[0])))
-    print(
-        "| pair | opening | evaluations | seeds | filled (paper) | spread (paper) | within 20 (paper) | solved of 16 |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    order = sorted(groups, key=lambda g: (-int(g[2]), g[1] != "90", list(REPORTED).index(g[0])))
+    lines = [
+        "| pair | opening | evaluations | seeds | filled (paper) | spread (paper) | within 20 (paper) | solved of 16 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
     for group in order:
         rows, paper = groups[group], REPORTED[group[0]]
-        print(
+        lines.append(
             f"| {group[0]} | {group[1]} | {int(group[2]):,} | {len(rows)} "
             f"| {median(rows, 'coverage'):.3f} ({paper['coverage']:g}) "
             f"| {median(rows, 'spread'):.2f} ({paper['spread']:g}) "
             f"| {near(rows):.3f} ({paper['near']:g}) | {', '.join(str(solved(row)) for row in rows)} |"
         )
-    print()
-    print("Best distance in each world, median over seeds (largest):")
-    print()
-    print("| world | " + " | ".join(f"{g[0]}, {g[1]}" for g in order) + " |")
-    print("|---|" + "---|" * len(order))
+    full = [group for group in order if int(group[2]) == PAPER.evaluations]
+    lines += ["", "Best distance in each world after 200,000 evaluations, median over seeds, and the worst seed:", ""]
+    lines += ["| world | " + " | ".join(f"{g[0]}, {g[1]}" for g in full) + " |", "|---|" + "---|" * len(full)]
     for world in WORLDS:
         cells = []
-        for group in order:
+        for group in full:
             found = [float(row[f"best_{world}"]) for row in groups[group]]
             cells.append(f"{np.median(found):.1f} ({max(found):.1f})")
-        print(f"| {world} | " + " | ".join(cells) + " |")
+        lines.append(f"| {world} | " + " | ".join(cells) + " |")
+    every = [row for rows in groups.values() for row in rows]
+    hidden = max(int(row["hidden_max"]) for row in every)
+    connections = max(int(row["connections_max"]) for row in every)
+    lines += [
+        "",
+        f"The largest network of all these archives has {hidden} hidden neurons or {connections} connections.",
+    ]
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", type=Path, nargs="?", default=Path("results/maze/runs.csv"))
+    parser.add_argument("--into", type=Path)
+    options = parser.parse_args()
+    text = "\n".join(tables(options.runs))
+    if options.into is None:
+        print(text)
+        return
+    mark = "<!-- runs -->"
+    page = options.into.read_text()
+    options.into.write_text(re.sub(f"{mark}.*{mark}", lambda _: f"{mark}\n{text}\n{mark}", page, flags=re.DOTALL))
 
 
 if __name__ == "__main__":

@@ -111,8 +111,8 @@ def test_tables():
     comparison = Comparison(groups(), training_name="open")
     metrics = comparison.metrics_table([Measure("share", "share > 1", x=1.0)])
     assert list(metrics.columns) == [
-        "pair", "runs", "filled niches", "coverage", "spread", "QD score", "best in open", "best, median scenario",
-        "share > 1",
+        "pair", "runs", "filled niches", "coverage", "spread", "QD score", "best found, open",
+        "best assessed, open", "best assessed, median scenario", "share > 1",
     ]  # fmt: skip
     assert metrics.rows[0][:2] == ["A", 3]
     assert metrics.rows[0][3] == "0.3 [0.25, 0.35]"
@@ -186,9 +186,11 @@ def test_quality_figure_draws_the_medians():
     comparison = Comparison(groups())
     with figure() as made:
         draw_quality(made, comparison)
-        lines = made.axes[0].lines
-        assert [line.get_linestyle() for line in lines] == [":", "-", ":", "-"]
-        np.testing.assert_array_equal(lines[0].get_ydata(), comparison.quality(comparison.groups[0]).median)
+        inside, outside = made.axes
+        assert [line.get_linestyle() for line in outside.lines] == ["-", "--"]  # ours is dashed
+        np.testing.assert_array_equal(outside.lines[0].get_ydata(), comparison.quality(comparison.groups[0]).median)
+        training = comparison.quality(comparison.groups[1], ["training"])
+        np.testing.assert_array_equal(inside.lines[1].get_ydata(), training.median)
         assert "P(X > x)" in made.axes[0].get_ylabel()
 
 

@@ -286,7 +286,7 @@ def test_command_line(toy, monkeypatch):
     run_command = CliRunner().invoke
     words = ["reproduce", "toy", "-o", str(toy), "--trials", "1", "--workers", "1"]
     found = run_command(app, [*words, "--forecast", "--json"])
-    assert json.loads(found.stdout)["trials"] == 3
+    assert json.loads(found.stdout)["n_trials"] == 3
     assert not toy.exists()
     found = run_command(app, words)
     assert found.exit_code == 0, found.output

@@ -55,7 +55,7 @@ def compare_folders(
     )
     comparison = Comparison(made)
     sign = "<=" if comparison.direction == "min" else ">"
-    measures = [Measure("best", f"best in {TRAINING}", TRAINING)]
+    measures = [Measure("found", f"best in {TRAINING}")]
     if len(comparison.settings) > 1:
         measures.append(Measure("best", "best, median over scenarios"))
     measures += [Measure(kind, kind.replace("_", " ")) for kind in ("coverage", "spread", "qd_score")]

@@ -36,8 +36,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Measure:
-    """One number per run: `kind` is coverage, filled, spread, qd_score, best or share.
+    """One number per run: `kind` is coverage, filled, spread, qd_score, found, best or share.
 
+    "found" is the best fitness in the whole archive, "best" that among the elites that were assessed (the same unless
+    there were more than 10,000).
     "best" and "share" (of solutions that reach the level `x`) refer to a `setting`, or, where it is None, to the median
     over all scenarios. `pooled` takes every scenario of every run as an observation of its own, as the paper does.
     """
@@ -124,6 +126,9 @@ class Comparison:
 
     def values(self, group: Group, measure: Measure) -> Floats:
         """The observations of a measure: one for each run, or for each run and scenario if pooled."""
+        if measure.kind == "found":
+            found = [trial.metrics.best_fitness for trial in group.trials]
+            return np.array([value * self.scale for value in found if value is not None])
         if measure.kind in ("coverage", "filled", "spread", "qd_score"):
             found = [getattr(trial.metrics, measure.kind) for trial in group.trials]
             return np.array([float(value) for value in found if value is not None])
@@ -133,7 +138,9 @@ class Comparison:
         elif measure.kind == "share":
             table = self.quality(group, chosen).column(measure.x).reshape(len(group.trials), len(chosen))
         else:
-            raise ValueError(f"kind: expected coverage, filled, spread, qd_score, best or share, got {measure.kind!r}")
+            raise ValueError(
+                f"kind: expected coverage, filled, spread, qd_score, found, best or share, got {measure.kind!r}"
+            )
         return table.reshape(-1) if measure.pooled else np.array([median(row) for row in table])
 
     # -- tables ------------------------------------------------------------------------------------------------------
@@ -145,8 +152,9 @@ class Comparison:
             Measure("coverage", "coverage"),
             Measure("spread", "spread"),
             Measure("qd_score", "QD score"),
-            Measure("best", f"best in {self.training_name}", TRAINING),
-            *([Measure("best", "best, median scenario")] if len(self.settings) > 1 else []),
+            Measure("found", f"best found, {self.training_name}"),
+            Measure("best", f"best assessed, {self.training_name}", TRAINING),
+            *([Measure("best", "best assessed, median scenario")] if len(self.settings) > 1 else []),
             *queries,
         ]
         measures = [m for m in measures if any(len(self.values(group, m)) for group in self.groups)]
@@ -175,13 +183,15 @@ class Comparison:
     def data_table(self, queries: Sequence[Measure] = ()) -> Table:
         """Every run on a row, in full precision: what other tools can start from."""
         names = ("filled", "n_niches", "coverage", "qd_score", "spread", "mean_fitness")
-        columns = ["pair", "trial", "seed", *names, "assessed", *(f"best {s}" for s in self.settings)]
+        columns = ["pair", "trial", "seed", *names, "best found", "assessed", *(f"best {s}" for s in self.settings)]
         rows = []
         for group in self.groups:
             shares = [self.values(group, measure) for measure in queries]
             for i, trial in enumerate(group.trials):
                 best = [None if trial.best[s] is None else self.bests(group, s)[i].item() for s in self.settings]
+                found = trial.metrics.best_fitness
                 figures = [getattr(trial.metrics, name) for name in names]
+                figures.append(None if found is None else found * self.scale)
                 rows.append(
                     [group.name, trial.number, trial.seed, *figures, trial.assessed, *best, *(s[i] for s in shares)]
                 )

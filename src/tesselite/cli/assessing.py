@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,7 +220,7 @@ def reproduce_study(
             study,
             out if len(chosen) == 1 else out / part,
             trials=trials or (2 if quick else study.paper_trials),
-            workers=workers,
+            workers=workers or (1 if quick else None),  # starting processes would take longer than such trials
             reuse=reuse,
             keep_runs=keep_runs,
             forecast_only=forecast_only,
@@ -264,8 +265,7 @@ def carry_out_study(
             typer.echo(f"{study.title}: {expected} ({n_workers} workers)", err=True)
         if forecast_only:
             if as_json:
-                print_json({"study": study.name, "trials": expected.n_trials, "seconds": expected.seconds,
-                            "working_bytes": expected.working_bytes, "kept_bytes": expected.kept_bytes})  # fmt: skip
+                print_json({"study": study.name, **asdict(expected)})
             return
         with _study_display(quiet) as display:
             reproduce.carry_out(jobs, workers=n_workers, display=display)

@@ -19,22 +19,24 @@ from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _PILOT = 600  # evaluations, the second half of which is timed
 _SUMMARY_BYTES = 25_000
+_PROCESS_BYTES = 300_000_000
 _FILLED = 0.6  # share of a CVT's niches, and of a grid's evaluations up to its niches, that we expect to be filled
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds of wall-clock time, bytes of disk at most while it works and bytes kept at the end."""
+    """Seconds of wall-clock time, bytes of memory and of disk at most while it works, and bytes kept at the end."""
 
     n_trials: int
     seconds: float
+    memory_bytes: int
     working_bytes: int
     kept_bytes: int
 
     def __str__(self) -> str:
         return (
-            f"{self.n_trials} trials to run: about {_time(self.seconds)}, {_size(self.working_bytes)} of disk while it "
-            f"works, {_size(self.kept_bytes)} of summaries at the end"
+            f"{self.n_trials} trials to run: about {_time(self.seconds)}, up to {_size(self.memory_bytes)} of memory "
+            f"and {_size(self.working_bytes)} of disk while it works, {_size(self.kept_bytes)} of summaries at the end"
         )
 
 
@@ -54,7 +56,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
     """What these jobs will take. Trials of a pair that are `done` tell best; otherwise a small search is timed."""
     evaluation_seconds: dict[str, float] = {}
     trial_seconds: dict[str, float] = {}
-    total, largest, centroids = 0.0, 0, 0
+    total, largest, centroids, memory = 0.0, 0, 0, 0
     for job in jobs:
         pair = job.pair
         if job.number is None:
@@ -70,6 +72,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
                 job.threads,
             )
             total += found.seconds
+            memory = max(memory, found.memory)
             centroids += 8 * pair.n_niches * space.n
             continue
         if pair.name not in trial_seconds:
@@ -85,7 +88,8 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
         largest = max(largest, _run_bytes(pair))
     n_trials = sum(job.number is not None for job in jobs)
     kept = n_trials * _SUMMARY_BYTES
-    return Forecast(n_trials, total / max(workers, 1), centroids + largest * max(workers, 1) + kept, kept)
+    memory = max(workers, 1) * (_PROCESS_BYTES + max(memory, 2 * largest))  # rows grow by doubling
+    return Forecast(n_trials, total / max(workers, 1), memory, centroids + largest * max(workers, 1) + kept, kept)
 
 
 def _elites(pair: Pair) -> int:

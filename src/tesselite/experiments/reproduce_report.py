@@ -84,7 +84,12 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
     sections = (
         ("paper_and_ours", "The paper's numbers beside ours", ""),
         ("claims", "The paper's claims", ""),
-        ("metrics", "Metrics", "Median [quartiles] over runs."),
+        (
+            "metrics",
+            "Metrics",
+            "Median [quartiles] over runs. As in the paper, at most 10,000 elites of an archive, drawn at random, are "
+            "assessed: in larger archives the best assessed can be worse than the best found.",
+        ),
         (
             "best_performance",
             "Expected best performance",

@@ -91,9 +91,10 @@ class Study:
 
     def measures(self) -> list[Measure]:
         """What is tested for each contrast."""
-        several = "best, median over scenarios of each run"
+        several = "best assessed, median over scenarios of each run"
         return [
-            Measure("best", f"best in {self.training_name}", TRAINING),
+            Measure("found", f"best found, {self.training_name}"),
+            Measure("best", f"best assessed, {self.training_name}", TRAINING),
             Measure("best", several),
             Measure("coverage", "share of filled niches"),
             Measure("spread", "spread"),

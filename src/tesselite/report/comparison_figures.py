@@ -48,26 +48,22 @@ def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict
         capprops={"linewidth": 0.6},
     )
     for box, group in zip(drawn["boxes"], groups, strict=True):
-        box.set_facecolor(shades[group.name])
-        if group.ours:
-            box.set_hatch("///")
+        box.set(**_face(group, shades))
     ax.set_xticks([])
     ax.set_xlim(0.4, len(groups) + 0.6)
+
+
+def _face(group: Group, shades: dict[str, Any]) -> dict[str, Any]:
+    """How a group's boxes look: filled, or hatched if it is ours."""
+    if group.ours:
+        return {"facecolor": "white", "edgecolor": shades[group.name], "hatch": "/////"}
+    return {"facecolor": shades[group.name], "edgecolor": "0.2"}
 
 
 def _legend(made: Any, groups: Sequence[Group], shades: dict[str, Any], columns: int = 5) -> None:
     from matplotlib.patches import Patch
 
-    handles = [
-        Patch(
-            facecolor=shades[group.name],
-            edgecolor="0.2",
-            linewidth=0.6,
-            hatch="///" if group.ours else None,
-            label=group.label,
-        )
-        for group in groups
-    ]
+    handles = [Patch(linewidth=0.6, label=group.label, **_face(group, shades)) for group in groups]
     made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
 
 
@@ -128,32 +124,32 @@ def draw_niches_and_spread(made: Any, comparison: Comparison) -> None:
     _legend(made, comparison.groups, shades)
 
 
-def draw_quality(made: Any, comparison: Comparison, *, training: bool = True, logarithmic: bool = False) -> None:
-    """Expected quality: the median share of solutions that reach each fitness level, over runs x scenarios.
+def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False) -> None:
+    """Expected quality: the median share of solutions that reach each fitness level.
 
-    With `training` the setting of the search is drawn too, solid, and the scenarios dotted.
+    One panel for the setting of the search (over runs) and one for the scenarios (over runs x scenarios).
     """
     shades = colours(comparison.groups)
-    both = training and len(comparison.settings) > 1
-    ax = made.subplots()
-    for group in comparison.groups:
-        quality = comparison.quality(group)
-        style = ":" if both else "--" if group.ours else "-"
-        ax.plot(comparison.levels, quality.median, color=shades[group.name], linestyle=style, linewidth=1.6)
-        if both:
-            inside = comparison.quality(group, [TRAINING])
-            ax.plot(comparison.levels, inside.median, color=shades[group.name], linewidth=1.6)
+    panels: dict[str, tuple[str, ...]] = {comparison.training_name: (TRAINING,)}
+    if len(comparison.settings) > 1:
+        panels[f"all {len(comparison.scenarios)} scenarios"] = comparison.scenarios
     sign = "≤" if comparison.direction == "min" else ">"
-    ax.set(xlabel=f"x: {comparison.fitness_name}", ylabel=f"P(X {sign} x), median")
-    title = "CDF" if comparison.direction == "min" else "Complementary CDF"
-    ax.set_title(f"{title} (solid: {comparison.training_name}, dotted: scenarios)" if both else f"{title}, scenarios")
-    ax.set_xlim(comparison.levels[0], comparison.levels[-1])
-    if logarithmic:
-        ax.set_yscale("log")
-    else:
-        ax.set_ylim(bottom=0.0)
-    ax.grid(alpha=0.25)
-    _legend(made, comparison.groups, shades, 3)
+    name = "CDF" if comparison.direction == "min" else "Complementary CDF"
+    axes = made.subplots(1, len(panels), squeeze=False)[0]
+    for ax, (title, settings) in zip(axes, panels.items(), strict=True):
+        for group in comparison.groups:
+            style = "--" if group.ours else "-"
+            middle = comparison.quality(group, settings).median
+            ax.plot(comparison.levels, middle, color=shades[group.name], linestyle=style, linewidth=1.6)
+        ax.set(title=f"{name}, {title}", xlabel=f"x: {comparison.fitness_name}")
+        ax.set_xlim(comparison.levels[0], comparison.levels[-1])
+        if logarithmic:
+            ax.set_yscale("log")
+        else:
+            ax.set_ylim(bottom=0.0)
+        ax.grid(alpha=0.25)
+    axes[0].set_ylabel(f"P(X {sign} x), median")
+    _legend(made, comparison.groups, shades)
 
 
 def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness") -> None:
@@ -207,7 +203,7 @@ def comparison_figures(
     with figure(9.0, 4.2) as made:
         draw_niches_and_spread(made, comparison)
         files.append(save(made, out / f"niches_and_spread.{kind}"))
-    with figure(7.2, 5.2) as made:
+    with figure(11.0, 4.8) as made:
         draw_quality(made, comparison, logarithmic=logarithmic)
         files.append(save(made, out / f"expected_quality.{kind}"))
     for name in ("best_fitness", "coverage"):

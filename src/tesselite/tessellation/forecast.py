@@ -59,7 +59,10 @@ def forecast(
         if method == "lloyd":
             if p == 2.0:
                 seconds *= _SHARE_OF_LOOK_UP.get(d, 0.3)
-            memory += 8 * n_samples * (2 * d + 6)
+            # Many dimensions: single precision, one copy.
+            memory += n_samples * (
+                8 * (2 * d + 6) if d <= 10 or p != 2.0 else 4 * d * (2 if fixed_samples else 1) + 150
+            )
         else:
             memory += 8 * n_samples * (d + 3)
     available = _available_memory()

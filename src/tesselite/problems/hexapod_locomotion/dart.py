@@ -153,8 +153,8 @@ class DartHexapod:
         for leg, joints in enumerate(self._joints):
             for i, joint in enumerate(joints):
                 goal = target[2 * leg + min(i, 1)]
-                rate = (goal - joint.getPosition(0)) * rb.SERVO_GAIN / dt
-                joint.setCommand(0, float(np.clip(rate, -rb.SERVO_SPEED, rb.SERVO_SPEED)))
+                rate = float((goal - joint.getPosition(0)) * rb.SERVO_GAIN / dt)
+                joint.setCommand(0, min(max(rate, -rb.SERVO_SPEED), rb.SERVO_SPEED))
         self.world.setTimeStep(dt)
         self.world.step()
         touching, base = 0, False
@@ -194,13 +194,14 @@ def simulate(
     for row in range(len(rows)):
         hexapod.set_state(start)
         touches[row] = 0
-        goal = np.zeros(N_JOINTS)
+        goal, pose = np.zeros(N_JOINTS), np.zeros(6)
         step = still = 0
         end = lockstep.RUNNING
         while end == lockstep.RUNNING:
-            pose = hexapod.pose()
             if step < n_steps:
                 goal = goals[row, step]
+            else:
+                pose = hexapod.pose()
             if step < tape.shape[1]:
                 tape[row, step, :13] = hexapod.state()
                 tape[row, step, 14:] = hexapod.angles()
@@ -213,14 +214,15 @@ def simulate(
             if step < n_steps:
                 touches[row] += touching >> np.arange(rb.N_LEGS) & 1
             step += 1
-            moved = float(np.linalg.norm(hexapod.pose() - pose))
-            if not np.isfinite(moved):
+            height = hexapod.centre_height()
+            if not np.isfinite(height):
                 end = lockstep.DIVERGED
             elif not hexapod.upright():
                 end = lockstep.TILTED
-            elif hexapod.centre_height() > lockstep.MAX_HEIGHT:
+            elif height > lockstep.MAX_HEIGHT:
                 end = lockstep.TOO_HIGH
             elif step > n_steps:
+                moved = float(np.linalg.norm(hexapod.pose() - pose))
                 still = still + 1 if moved < lockstep.STILL else 0
                 if still >= lockstep.STILL_STEPS:
                     end = lockstep.FINISHED

@@ -61,8 +61,8 @@ def choose_kind(k: int, d: int, p: float) -> str:
         return "tree" if d <= 12 else "brute"
     if d == 2:
         return "table"
-    # Products cost k; the tree costs a power of k that grows with d. They break even at 5,000 in 6D, 100,000 in 12D.
-    return "tree" if d <= 6 or (d <= 14 and k > 5000 * 2 ** ((d - 6) / 1.4)) else "panels"
+    # Products cost k; the tree costs a power of k that grows with d. They break even at 5,000 in 6D, 40,000 in 10D.
+    return "tree" if d <= 6 or (d <= 10 and k > 5000 * 2 ** ((d - 6) / 1.4)) else "panels"
 
 
 def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None) -> Index:

@@ -45,38 +45,39 @@ def _scores(builder: Any, xs: Any, x_at: Any, d: Any, panel: Any, panel_at: Any,
     """The tile's twelve vectors of scores; rows are at xs[x_at + r * d:], the panel (d, 16) at panel[panel_at:]."""
     lanes = ir.Constant(_WHOLE, LANES)
     zero = ir.Constant(_VECTOR, None)
-    first = [
-        load_lanes(builder, bias, bias_at, _VECTOR),
-        load_lanes(builder, bias, builder.add(bias_at, lanes), _VECTOR),
-    ]
-    totals = [[cgutils.alloca_once_value(builder, first[h]) for h in (0, 1)] for _ in range(ROWS)]
-    parts = [[cgutils.alloca_once(builder, _VECTOR) for _ in (0, 1)] for _ in range(ROWS)]
-    row_at = [builder.add(x_at, builder.mul(d, ir.Constant(_WHOLE, r))) for r in range(ROWS)]
     segment = ir.Constant(_WHOLE, SEGMENT)
-    n_segments = builder.sdiv(builder.add(d, ir.Constant(_WHOLE, SEGMENT - 1)), segment)
+    row_at = [builder.add(x_at, builder.mul(d, ir.Constant(_WHOLE, r))) for r in range(ROWS)]
     flags = ("contract",)  # fused where the processor can: single precision is a filter here
-    with cgutils.for_range(builder, n_segments) as outer:
-        begin = builder.mul(outer.index, segment)
-        rest = builder.sub(d, begin)
-        length = builder.select(builder.icmp_signed("<", rest, segment), rest, segment)
-        for r in range(ROWS):
-            for h in (0, 1):
-                builder.store(zero, parts[r][h])
-        with cgutils.for_range(builder, length) as inner:
-            j = builder.add(begin, inner.index)
+    biases = [load_lanes(builder, bias, at, _VECTOR) for at in (bias_at, builder.add(bias_at, lanes))]
+    totals = [[cgutils.alloca_once_value(builder, biases[h]) for h in (0, 1)] for _ in range(ROWS)]
+    parts = [[cgutils.alloca_once(builder, _VECTOR) for _ in (0, 1)] for _ in range(ROWS)]
+
+    def add_products(begin: Any, length: Any, sums: Any) -> None:
+        with cgutils.for_range(builder, length) as loop:
+            j = builder.add(begin, loop.index)
             at = builder.add(panel_at, builder.mul(j, ir.Constant(_WHOLE, COLUMNS)))
-            columns = [
-                load_lanes(builder, panel, at, _VECTOR),
-                load_lanes(builder, panel, builder.add(at, lanes), _VECTOR),
-            ]
+            columns = [load_lanes(builder, panel, to, _VECTOR) for to in (at, builder.add(at, lanes))]
             for r in range(ROWS):
                 value = splat(builder, builder.load(builder.gep(xs, [builder.add(row_at[r], j)])), _VECTOR)
                 for h in (0, 1):
                     product = builder.fmul(value, columns[h], flags=flags)
-                    builder.store(builder.fadd(builder.load(parts[r][h]), product, flags=flags), parts[r][h])
-        for r in range(ROWS):
-            for h in (0, 1):
-                builder.store(builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h])
+                    builder.store(builder.fadd(builder.load(sums[r][h]), product, flags=flags), sums[r][h])
+
+    # The first segment joins the bias; in few dimensions it is the only one.
+    short = builder.icmp_signed("<", d, segment)
+    add_products(ir.Constant(_WHOLE, 0), builder.select(short, d, segment), totals)
+    with builder.if_then(builder.not_(short)):
+        n_segments = builder.sdiv(builder.add(d, ir.Constant(_WHOLE, SEGMENT - 1)), segment)
+        with cgutils.for_range(builder, builder.sub(n_segments, ir.Constant(_WHOLE, 1))) as outer:
+            begin = builder.mul(builder.add(outer.index, ir.Constant(_WHOLE, 1)), segment)
+            rest = builder.sub(d, begin)
+            for r in range(ROWS):
+                for h in (0, 1):
+                    builder.store(zero, parts[r][h])
+            add_products(begin, builder.select(builder.icmp_signed("<", rest, segment), rest, segment), parts)
+            for r in range(ROWS):
+                for h in (0, 1):
+                    builder.store(builder.fadd(builder.load(totals[r][h]), builder.load(parts[r][h])), totals[r][h])
     return [[builder.load(totals[r][h]) for h in (0, 1)] for r in range(ROWS)]
 
 
@@ -192,7 +193,7 @@ def score_margin(d: int, longest: float) -> tuple[float, float]:
 
     Standard bounds of rounding in a sum: one unit, 2^-24, for each term that follows another, and for the inputs.
     """
-    unit = 2.0**-24 * 1.01 * (min(d, SEGMENT) + -(-d // SEGMENT) + 4)
+    unit = 2.0**-24 * 1.01 * (min(d, SEGMENT) + -(-d // SEGMENT) + 5)
     return unit * longest + 1e-30, unit * 0.5 * longest * longest + 1e-30
 
 
