@@ -248,6 +248,18 @@ def test_a_problem_without_a_view_has_none(tmp_path):
     assert described["archive"]["plane"]["shape"] == [2, len(elites)]
 
 
+def test_a_view_that_fails_leaves_the_page_whole(walked):
+    run = read_run(walked)
+
+    def broken(solutions, scenario=None):
+        raise ZeroDivisionError("in my view")
+
+    run.problem.elite_view = broken
+    described = document_of([run])[0]["runs"][0]
+    assert "views" not in described
+    assert any("ZeroDivisionError: in my view" in note for note in described["notes"])
+
+
 def test_many_features_are_thinned_and_said(tmp_path):
     folder = bowl_run(tmp_path / "run", 100, n_niches=50)
     described = document_of([read_run(folder)])[0]["runs"][0]

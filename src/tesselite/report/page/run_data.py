@@ -201,15 +201,31 @@ def describe_run(
     if run.assessed is not None and not run.assessed.all():
         described["assessed"] = payload.add(run.assessed.astype(np.uint8))
         described["notes"].append(f"{int(run.assessed.sum()):,} of {len(elites):,} elites were assessed in scenarios.")
-    if with_views and run.problem is not None:
-        views = describe_views(run.problem, elites, payload, run.scenarios, view_bytes)
-        described["views"] = views
-        shown = views[0]["rows"]["shape"][0] if views else len(elites)
-        if shown < len(elites):
-            described["notes"].append(
-                f"To keep the page small, {shown:,} of {len(elites):,} elites, evenly chosen, can be played."
-            )
+    if run.problem is not None:
+        try:
+            _describe_views(run, run.problem, elites, described, payload, view_bytes if with_views else 0)
+        except Exception as error:  # a user's own view may raise anything; the rest of the page is worth having
+            note = f"What the problem shows of elites failed ({type(error).__name__}: {error}): they are shown as rows."
+            described["notes"].append(note)
     return described
+
+
+def _describe_views(
+    run: RunData, problem: Problem, elites: Elites, described: dict[str, Any], payload: Payload, n_bytes: int
+) -> None:
+    """Add the views, and what is known of them without: their kind, and whether y grows downwards."""
+    first = problem.elite_view(elites.solutions[:1]) if len(elites) else {}
+    if not first:
+        return
+    described["kind"], described["flip_y"] = first["kind"], bool(first.get("flip_y"))
+    if not n_bytes:
+        return
+    described["views"] = views = describe_views(problem, elites, payload, run.scenarios, n_bytes)
+    shown = views[0]["rows"]["shape"][0]
+    if shown < len(elites):
+        described["notes"].append(
+            f"To keep the page small, {shown:,} of {len(elites):,} elites, evenly chosen, can be played."
+        )
 
 
 def _settings_shown(run: RunData) -> list[tuple[str, str]]:

@@ -10,6 +10,14 @@
     return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
   };
 
+  // Names without the words that all begin with, but for the last of these: "leg 0" for "duty factor of leg 0".
+  const shortened = (names) => {
+    const words = names.map((name) => name.split(" "));
+    let same = 0;
+    while (names.length > 1 && words.every((w) => w.length > same + 1 && w[same] === words[0][same])) same++;
+    return words.map((w) => w.slice(Math.max(0, same - 1)).join(" "));
+  };
+
   const x_of = (i) => plot.box.left + (plot.axes.length > 1 ? (i / (plot.axes.length - 1)) * plot.box.width : plot.box.width / 2);
   const y_of = (unit) => plot.box.top + (1 - Math.max(0, Math.min(1, unit))) * plot.box.height;
 
@@ -43,6 +51,7 @@
     if (Page.row >= 0) { context.lineWidth = 3; context.strokeStyle = Page.css("--mark"); line(Page.row); context.lineWidth = 1; }
     context.fillStyle = Page.css("--soft");
     context.textBaseline = "alphabetic";
+    const texts = shortened(plot.axes.map((j) => run.features[j].name));
     plot.axes.forEach((j, i) => {
       const x = x_of(i), brush = run.brushes.get(j);
       context.strokeStyle = Page.css("--soft");
@@ -59,7 +68,7 @@
       }
       context.textAlign = "center";
       const room = plot.box.width / Math.max(1, plot.axes.length - 1);
-      const text = run.features[j].name;
+      const text = texts[i];
       if (room > 60) {
         const most = Math.max(3, Math.floor(room / 6.5));
         // The outermost names turn inwards, where there is room.

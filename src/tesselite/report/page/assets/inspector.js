@@ -99,7 +99,7 @@
       const k = view.rows.indexOf(row);
       if (k >= 0) return [view, k];
     }
-    return Page.ask_view ? Page.ask_view(run, row, scenario) : null;
+    return Page.ask_view && run.kind ? Page.ask_view(run, row, scenario) : null;
   };
 
   const view = async () => {
@@ -111,8 +111,8 @@
     show.opened = show.drawer ? show.drawer.open(...found) : null;
     show.frame = 0;
     canvas.hidden = !show.drawer;
-    const has_views = Boolean((run.views || []).length) || Boolean(Page.ask_view);
-    Page.by("elite-view").hidden = !has_views || (!show.drawer && !(run.views || []).length);
+    const has_views = Boolean(run.kind);
+    Page.by("elite-view").hidden = !has_views;
     note.hidden = Boolean(show.drawer);
     note.textContent = scenario
       ? `In scenario ${scenario} the page keeps what the best elites there did; this one is not among them.`

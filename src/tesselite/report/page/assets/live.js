@@ -25,14 +25,15 @@
     document.body.dataset.updates = String(1 + +(document.body.dataset.updates || 0));
   };
 
+  // Views are not in the page: they are asked for one by one.
   Page.live = () => {
     stamp = Page.document.live.stamp;
+    setTimeout(poll, 1000 * Page.document.live.seconds);
     Page.ask_view = async (run, row, scenario) => {
       const answer = await fetch(`elite?niche=${run.archive.niches[row]}&scenario=${encodeURIComponent(scenario)}`, { cache: "no-store" });
       if (answer.status !== 200) return null;
       const { document: described, block } = await answer.json();
       return [Page.unpack(described, await Page.inflate(block)), 0];
     };
-    setTimeout(poll, 1000 * Page.document.live.seconds);
   };
 }

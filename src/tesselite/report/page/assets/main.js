@@ -200,8 +200,8 @@
     const runs = Page.document.runs;
     Page.by("run-tool").hidden = runs.length < 2;
     Page.options(Page.by("run-chooser"), runs.map((run, i) => [String(i), run.name]), "0");
-    await Page.show();
     if (Page.document.live) Page.live();
+    await Page.show();
   };
 
   start().catch((error) => {

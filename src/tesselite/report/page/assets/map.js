@@ -13,8 +13,8 @@
   };
 
   const open = () => {
-    const { archive, views } = Page.run;
-    map.flip = Boolean(views && views[0] && views[0].flip_y);
+    const { archive, flip_y } = Page.run;
+    map.flip = Boolean(flip_y);
     map.side = archive.picture.shape[1];
     if (map.source !== archive.picture) { map.niches = decode(archive.picture); map.source = archive.picture; }
     map.image = map.image && map.image.width === map.side ? map.image : new OffscreenCanvas(map.side, map.side);
