@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -261,6 +262,22 @@ def test_large_solutions_are_rounded_and_said(tmp_path, monkeypatch):
     described = document_of([read_run(folder)])[0]["runs"][0]
     assert described["archive"]["solutions"]["$array"] == "float32"
     assert any(note.startswith("Solutions are rounded") for note in described["notes"])
+
+
+def test_a_part_of_the_elites_may_be_assessed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(TESTS)
+    folder = walk_run(tmp_path / "run", n_niches=40)
+    table = pq.read_table(folder / "assessment.parquet")
+    pq.write_table(table.take([7, 2, 5]), folder / "assessment.parquet")  # some, and not in order
+    run = read_run(folder)
+    assert run.assessed.nonzero()[0].tolist() == [2, 5, 7]
+    ice = walk().evaluate(run.archive.elites().solutions, "ice").fitness
+    np.testing.assert_array_equal(run.scenarios["ice"][run.assessed], ice[[2, 5, 7]])
+    described = document_of([run])[0]["runs"][0]
+    assert any(note.startswith("3 of ") for note in described["notes"])
+    (folder / "assessment.parquet").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="assess the run again"):
+        read_run(folder)
 
 
 # -- nothing breaks out ------------------------------------------------------------------------------------------------

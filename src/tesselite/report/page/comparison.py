@@ -128,7 +128,7 @@ def _qualities(runs: Sequence[RunData], direction: Any) -> list[dict[str, Any]]:
     described = [_quality("training", [[fitness] for fitness in training], direction)]
     shared = _shared_scenarios(runs)
     if shared:
-        settings = [[run.scenarios[name] for name in shared] for run in runs]
+        settings = [[run.scenarios[name][run.assessed] for name in shared] for run in runs]
         described.append(_quality(f"all {len(shared)} scenarios", settings, direction))
     return described
 

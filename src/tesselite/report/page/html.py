@@ -116,5 +116,5 @@ def _plotly() -> str:
     package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
     bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
     if bundle is None or not bundle.exists():
-        raise ValueError("the interactive page needs Plotly 6 or later: pip install plotly")
+        raise ValueError("the interactive page needs Plotly: pip install 'tesselite[report]'")
     return packed_text(bundle.read_bytes())

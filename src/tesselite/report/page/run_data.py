@@ -35,7 +35,11 @@ _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_f
 
 @dataclass
 class RunData:
-    """What was read from the folder of a run. `archive` is None until the first checkpoint, `problem` if unknown."""
+    """What was read from the folder of a run. `archive` is None until the first checkpoint, `problem` if unknown.
+
+    `scenarios` map a name to the fitness of the elites (ordered by niche) in it, NaN where invalid; `assessed` says
+    which of them were evaluated there (of large archives only a part is).
+    """
 
     name: str
     folder: Path
@@ -48,6 +52,7 @@ class RunData:
     problem: Problem | None = None
     problem_error: str = ""
     scenarios: dict[str, Floats] = field(default_factory=dict)
+    assessed: npt.NDArray[np.bool_] | None = None
 
 
 def read_run(folder: Path, name: str | None = None, tessellation: Tessellation | None = None) -> RunData:
@@ -69,7 +74,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     elif locked(folder):
         run.state = "running"
     if run.archive is not None:
-        run.scenarios = _assessed(folder, run.archive)
+        run.scenarios, run.assessed = _assessed(folder, run.archive)
     return run
 
 
@@ -101,30 +106,31 @@ def locked(folder: Path) -> bool:
         return False
 
 
-def _assessed(folder: Path, archive: Archive) -> dict[str, Floats]:
-    """Fitness of the elites (ordered by niche) in each scenario of assessment.parquet, NaN where invalid or missing."""
+def _assessed(folder: Path, archive: Archive) -> tuple[dict[str, Floats], npt.NDArray[np.bool_] | None]:
+    """Fitness of the elites in each scenario of assessment.parquet, and which elites are in it; see `RunData`."""
     path = folder / "assessment.parquet"
     if not path.exists():
-        return {}
+        return {}, None
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.ParquetFile(path).read()
+    try:
+        table = pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: damaged ({str(error).splitlines()[0]}); assess the run again") from None
     if "niche" not in table.column_names:
         raise ValueError(f"{path}: expected a column niche; assess the run again")
-    niches = archive.elites().niches
-    assessed = table["niche"].to_numpy()
-    order = np.argsort(assessed)
-    at = order[np.searchsorted(assessed, niches, sorter=order).clip(0, max(0, len(assessed) - 1))] if len(order) else []
+    niches, rows = archive.elites().niches, table["niche"].to_numpy()
+    order = np.argsort(rows)
+    at = np.searchsorted(rows, niches, sorter=order).clip(0, max(0, len(rows) - 1))
+    at = order[at] if len(rows) else at
+    assessed = rows[at] == niches if len(rows) else np.zeros(len(niches), np.bool_)
     found: dict[str, Floats] = {}
     for name in table.column_names:
-        if name in ("niche", "training"):
-            continue
-        values = np.full(len(niches), np.nan)
-        if len(order):
-            column = np.array([np.nan if v is None else float(v) for v in table[name].to_pylist()])
-            values = np.where(assessed[at] == niches, column[at], np.nan)
-        found[name] = values
-    return found
+        if name not in ("niche", "training"):
+            column = table[name].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN
+            found[name] = np.where(assessed, column[at], np.nan) if len(rows) else np.full(len(niches), np.nan)
+    return found, assessed
 
 
 def command_of(run: RunData) -> str:
@@ -192,6 +198,9 @@ def describe_run(
         {"name": name, "fitness": payload.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
         for name, values in run.scenarios.items()
     ]
+    if run.assessed is not None and not run.assessed.all():
+        described["assessed"] = payload.add(run.assessed.astype(np.uint8))
+        described["notes"].append(f"{int(run.assessed.sum()):,} of {len(elites):,} elites were assessed in scenarios.")
     if with_views and run.problem is not None:
         views = describe_views(run.problem, elites, payload, run.scenarios, view_bytes)
         described["views"] = views

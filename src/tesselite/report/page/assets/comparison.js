@@ -2,7 +2,8 @@
 "use strict";
 {
   const cell = (text, number) => Page.make("td", number ? { class: "number" } : {}, text);
-  const head = (...texts) => Page.make("thead", {}, Page.make("tr", {}, ...texts.map((text) => Page.make("th", { scope: "col" }, text))));
+  // The first names are texts; the numbers after them stand right.
+  const head = (names, ...texts) => Page.make("thead", {}, Page.make("tr", {}, ...texts.map((text, i) => Page.make("th", i < names ? { scope: "col" } : { scope: "col", class: "number" }, text))));
   const table = (header, rows) => Page.make("div", { class: "wide" }, Page.make("table", {}, header, Page.make("tbody", {}, ...rows)));
   const p_value = (p) => (p < 0.0001 ? "< 0.0001" : Page.number(+p.toPrecision(2)));
 
@@ -63,11 +64,11 @@
       return Page.make("tr", {}, cell(measure.label), cell(group), cell(String(n), true), cell(Page.number(median), true),
         cell(`${Page.number(lower)} to ${Page.number(upper)}`, true), cell(n > 2 ? `${Page.number(from)} to ${Page.number(to)}` : "–", true));
     })).filter(Boolean);
-    return table(head("Measure", "Group", "Runs", "Median", "Quartiles", "95 % interval of the median"), rows);
+    return table(head(2, "Measure", "Group", "Runs", "Median", "Quartiles", "95 % interval of the median"), rows);
   };
 
   const tests = (comparison) => table(
-    head("Measure", "First", "Second", "Median of first", "Median of second", "p", "p (Holm)", "A12"),
+    head(3, "Measure", "First", "Second", "Median of first", "Median of second", "p", "p (Holm)", "A12"),
     comparison.tests.map((test) => Page.make("tr", {}, cell(test.measure), cell(test.first), cell(test.second),
       cell(Page.number(test.medians[0]), true), cell(Page.number(test.medians[1]), true), cell(p_value(test.p), true),
       cell(p_value(test.p_holm), true), cell(`${Page.number(test.a12)} (${test.effect})`, true))),

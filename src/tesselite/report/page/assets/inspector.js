@@ -15,12 +15,15 @@
     ];
   };
 
+  // Why an elite has no fitness in a scenario: of large archives only a part is assessed.
+  const absent = (row) => (Page.run.assessed && !Page.run.assessed[row] ? "not assessed" : "invalid");
+
   const numbers = () => {
     const run = Page.run, row = Page.row;
     const shown = [["Fitness", Page.number(run.archive.fitness[row])]];
     if (Page.scenario) {
       const there = run.scenario(Page.scenario).fitness[row];
-      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? "invalid" : Page.number(there)]);
+      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? absent(row) : Page.number(there)]);
     }
     if (run.features.length <= 4) run.features.forEach((f) => shown.push([f.name, Page.number(f.values[row])]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
@@ -46,7 +49,7 @@
       bar("training", Page.number(run.archive.fitness[row]), scaled(run.archive.fitness[row]), 0, Page.scenario === ""),
       ...run.scenarios.map((s) => {
         const value = s.fitness[row];
-        return Number.isNaN(value) ? bar(s.name, "invalid", 0, 0, s.name === Page.scenario) : bar(s.name, Page.number(value), scaled(value), 0, s.name === Page.scenario);
+        return Number.isNaN(value) ? bar(s.name, absent(row), 0, 0, s.name === Page.scenario) : bar(s.name, Page.number(value), scaled(value), 0, s.name === Page.scenario);
       }),
     ]);
   };

@@ -1,7 +1,7 @@
 // The archive of two features as a map: every pixel knows its niche, so painting and pointing take no geometry.
 "use strict";
 {
-  const MARGIN = { left: 52, right: 8, top: 8, bottom: 40 };
+  const MARGIN = { left: 52, right: 18, top: 8, bottom: 40 };
   const EDGES_UP_TO = 3000; // niches: beyond, borders between them would be all one sees
   const map = { side: 0, niches: null, image: null, lines: null, flip: false, hover: -1, view: { x: 0, y: 0, size: 1 }, box: null };
 

@@ -1,7 +1,7 @@
 // Elites as points, for archives that are no map: any two of fitness, features and principal components.
 "use strict";
 {
-  const MARGIN = { left: 58, right: 10, top: 8, bottom: 40 };
+  const MARGIN = { left: 58, right: 18, top: 8, bottom: 40 };
   const plot = { x: "plane 0", y: "plane 1", points: null, box: null, hover: -1 };
 
   const columns = () => {
