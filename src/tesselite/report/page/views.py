@@ -18,7 +18,7 @@ from tesselite.solution_space import Rows
 
 Ints = npt.NDArray[np.int64]
 
-VIEW_BYTES = 12_000_000
+VIEW_BYTES = 20_000_000
 """Views of all elites of a page take at most so many bytes before compression."""
 
 SCENARIO_ELITES = 100
