@@ -58,7 +58,7 @@ def indexes() -> None:
     faiss.cvar.distance_compute_blas_threshold = 20  # its best: otherwise small batches take a slow path
     print(f"Microseconds a query, {OPTIONS.threads} thread(s), uniform points; faiss in single precision, not exact")
     print(
-        "| dimensions | centroids | batch | tesselite | (index) | cKDTree | faiss flat | scikit-learn | best other / ours |"
+        "| dimensions | centroids | batch | tesselite | (index) | cKDTree | faiss flat | scikit-learn | best / ours |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for d in (int(text) for text in OPTIONS.dims.split(",")):

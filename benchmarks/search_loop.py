@@ -70,13 +70,9 @@ def measure_speed(kind: str, niches: Any, batch_size: int, rounds: int) -> Runs:
     arm = tl.problems.arm(JOINTS)
     cut = drive_tesselite.tessellation(niches, arm.features)
 
-    def best_of_five(search: Callable[[int], Result]) -> Callable[[int], Result]:
-        # Our searches are so short that one hiccup of the machine spoils them.
-        return lambda seed: min((search(seed) for _ in range(5)), key=lambda result: result.seconds)
-
     runs: dict[str, Callable[[int], Result]] = {
-        "built-in": best_of_five(lambda seed: drive_tesselite.run(cut, arm, MILLION, batch_size, seed)),
-        "njit": best_of_five(lambda seed: drive_tesselite.run(cut, njit_arm, MILLION, batch_size, seed)),
+        "built-in": lambda seed: drive_tesselite.run(cut, arm, MILLION, batch_size, seed),
+        "njit": lambda seed: drive_tesselite.run(cut, njit_arm, MILLION, batch_size, seed),
         "ask_tell": lambda seed: drive_tesselite.ask_and_tell(cut, numpy_arm, JOINTS, MILLION, batch_size, seed),
         "pyribs": lambda seed: drive_pyribs.run(niches, numpy_arm, JOINTS, MILLION, batch_size, seed),
     }
@@ -168,10 +164,7 @@ def report_growth(rounds: int) -> None:
         runs = interleaved(
             rounds,
             {
-                "ours": lambda seed, cut=cut: min(
-                    (drive_tesselite.run(cut, arm, MILLION, 4096, seed) for _ in range(3)),
-                    key=lambda result: result.seconds,
-                ),
+                "ours": lambda seed, cut=cut: drive_tesselite.run(cut, arm, MILLION, 4096, seed),
                 "pyribs": lambda seed, points=points: drive_pyribs.run(points, numpy_arm, JOINTS, 200_000, 4096, seed),
             },
         )

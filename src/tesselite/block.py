@@ -15,7 +15,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from tesselite.compiled import compile_cached, kernel
+from tesselite.compiled import compile_cached, compile_source, kernel
+from tesselite.function_digest import function_digest
 
 _DOUBLES = types.CPointer(types.float64)
 # rows (n, width), n, fitness (n,), features (n, d), status (n,): 0 is fine, 1 an exception
@@ -98,9 +99,14 @@ def block(rows, n, fitness, features, status):
         except Exception:
             status[i] = 1
 """
-    names: dict[str, Any] = {"carray": numba.carray, "empty": np.empty, "function": function}
-    exec(source, names)
-    return numba.cfunc(SIGNATURE, nopython=True, error_model="numpy")(names["block"])
+    given: dict[str, Any] = {"carray": numba.carray, "empty": np.empty, "function": function}
+    return compile_source(
+        source,
+        "block",
+        given,
+        function_digest(function),
+        lambda block, cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(block),
+    )
 
 
 def evaluate(address: int, rows: Any, n_features: int, start: int, stop: int, out: tuple[Any, Any, Any]) -> None:

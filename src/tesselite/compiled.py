@@ -7,13 +7,17 @@ and of everything it imports from this package. What the kernels compute lives e
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import hashlib
 import os
 import re
 import shutil
+import sys
 import time
+import types
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -21,6 +25,8 @@ from typing import Any, TypeVar, cast
 import numba
 import platformdirs
 from numba.core import config as _numba_config
+
+from tesselite.atomic import write_atomically
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -63,11 +69,22 @@ def _modules_behind(module: str) -> dict[str, Path]:
 @functools.cache
 def _kernel_cache(module: str) -> str:
     """Folder of a module's machine code, named after the source of all that it can call; empty if none is writable."""
+    return _writable_folder(f"{module.removeprefix('tesselite.')}-{source_digest(module)[:16]}")
+
+
+@functools.cache
+def source_digest(module: str) -> str:
+    """SHA-256 of the source of a module of this package and of all that it imports from it."""
     digest = hashlib.sha256()
     for name, file in sorted(_modules_behind(module).items()):
         digest.update(name.encode())
         digest.update(file.read_bytes())
-    folder = cache_folder() / "kernels" / f"{module.removeprefix('tesselite.')}-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()
+
+
+def _writable_folder(name: str) -> str:
+    """A folder of this name among the kernels', marked as used now; empty where none can be written to."""
+    folder = cache_folder() / "kernels" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -113,3 +130,39 @@ def kernel(**options: Any) -> Callable[[F], F]:
         return compile_cached(function.__module__, lambda cache: cast(F, numba.njit(cache=cache, **settings)(function)))
 
     return decorate
+
+
+def compile_source(source: str, name: str, given: dict[str, Any], digest: str | None, compile: Any) -> Any:  # noqa: A002
+    """Compile the function `name` of generated source, whose other names are `given`, by compile(function, cache).
+
+    With a digest of everything that `given` holds, the machine code is kept on disk beside the source.
+    """
+    folder = "" if digest is None else _writable_folder(f"block-{_sha256(source + digest)[:24]}")
+    file = Path(folder) / "block.py"
+    try:
+        if folder and (not file.exists() or file.read_text() != source):  # rewriting would make the code look stale
+            write_atomically(file, lambda part: part.write_text(source))
+    except OSError:
+        folder = ""
+    # A module that can be imported by name: machine code from the disk looks for its globals there.
+    module = types.ModuleType(f"tesselite_{Path(folder).name.replace('-', '_')}" if folder else "tesselite_block")
+    module.__dict__.update(given)
+    exec(builtins.compile(source, str(file) if folder else "<generated>", "exec"), module.__dict__)
+    function = getattr(module, name)
+    if not folder:
+        return compile(function, False)
+    sys.modules[module.__name__] = module
+    chosen = _numba_config.CACHE_DIR
+    _numba_config.CACHE_DIR = folder
+    try:
+        with warnings.catch_warnings():  # Numba warns of what it cannot keep; it then compiles it as ever
+            warnings.simplefilter("ignore", numba.NumbaWarning)
+            return compile(function, True)
+    except RuntimeError:
+        return compile(function, False)
+    finally:
+        _numba_config.CACHE_DIR = chosen
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

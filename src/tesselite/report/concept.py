@@ -62,7 +62,7 @@ def optimum(seed: int) -> tuple[Floats, Floats]:
     while not strategy.stop():
         points = strategy.ask()
         strategy.tell(points, (-landscape(np.array(points))).tolist())
-        means.append(np.clip(strategy.mean, -_BOUND, _BOUND))
+        means.append(np.array(strategy.result.xfavorite))
     return np.array(strategy.result.xbest), np.array(means)
 
 

@@ -1,0 +1,76 @@
+"""A digest of a user's compiled function: of everything that its machine code depends on, or None if that is unsure.
+
+It covers the function's bytecode, constants, defaults, closure, compiler options, the globals it names, and all of that
+for the compiled functions it calls. With it the machine code of a user's objective can be kept on disk and is never
+served stale; where anything cannot be judged, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import types
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from tesselite.compiled import source_digest
+
+_PLAIN = (int, float, complex, bool, str, bytes, type(None), np.generic)
+_KNOWN_MODULES = ("math", "numpy", "numba")  # what they compile to depends on their versions alone
+
+
+class _Unsure(Exception):
+    """Something whose influence on the machine code cannot be judged."""
+
+
+def function_digest(dispatcher: Any) -> str | None:
+    """A text that differs whenever the function, or anything it uses, does; None if something cannot be judged."""
+    try:
+        parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "numba", "llvmlite")]
+        _describe_function(dispatcher, parts, set())
+    except _Unsure:
+        return None
+    return "\n".join(parts)
+
+
+def _describe_function(dispatcher: Any, parts: list[str], seen: set[int]) -> None:
+    if id(dispatcher) in seen:  # recursion
+        return
+    seen.add(id(dispatcher))
+    function = dispatcher.py_func
+    parts.append(f"{sorted((str(k), str(v)) for k, v in dispatcher.targetoptions.items())}")
+    for value in (*(function.__defaults__ or ()), *(cell.cell_contents for cell in function.__closure__ or ())):
+        _describe(value, parts, seen)
+    _describe_code(function.__code__, function.__globals__, parts, seen)
+
+
+def _describe_code(code: types.CodeType, names: dict[str, Any], parts: list[str], seen: set[int]) -> None:
+    parts.append(f"{code.co_name} {code.co_code.hex()} {code.co_varnames} {code.co_freevars} {code.co_names}")
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _describe_code(constant, names, parts, seen)
+        else:
+            _describe(constant, parts, seen)
+    for name in code.co_names:
+        if name in names:  # the rest are attributes, which belong to something described, or built-ins
+            _describe(names[name], parts, seen)
+
+
+def _describe(value: Any, parts: list[str], seen: set[int]) -> None:
+    if isinstance(value, _PLAIN):
+        parts.append(f"{type(value).__name__} {value!r}")
+    elif isinstance(value, tuple | frozenset):
+        for item in sorted(value, key=repr) if isinstance(value, frozenset) else value:
+            _describe(item, parts, seen)
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        parts.append(f"{value.dtype} {value.shape} {value.tobytes().hex()}")
+    elif isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in _KNOWN_MODULES:
+        parts.append(value.__name__)
+    elif str(getattr(value, "__module__", "")).startswith("tesselite."):
+        parts.append(source_digest(value.__module__))
+    elif hasattr(value, "py_func"):
+        _describe_function(value, parts, seen)
+    elif str(getattr(value, "__module__", "")).split(".")[0] in (*_KNOWN_MODULES, "builtins"):
+        parts.append(f"{value.__module__} {getattr(value, '__qualname__', repr(value))}")
+    else:
+        raise _Unsure
