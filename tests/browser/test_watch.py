@@ -60,12 +60,14 @@ def test_the_page_follows_a_run(browser, tmp_path):
             first = browser.value("Page.run.evaluations")
             browser.click("elite-best")
             browser.wait("document.getElementById('view').dataset.frame !== undefined")  # asked of the server
+            browser.choose("colour-by", "age")
             niche = browser.value("Page.run.archive.niches[Page.row]")
             updates = int(str(browser.value("document.body.dataset.updates")))
             at_most[0] = 2000
             browser.wait(f"Page.run && Page.run.evaluations > {first}")
             browser.wait(f"+document.body.dataset.updates > {updates}")
             assert browser.value("Page.run.archive.niches[Page.row]") == niche  # what was looked at stays
+            assert browser.value("Page.colour") == "age"
             going.set()
             runner.join()
             browser.wait("document.getElementById('state').textContent === 'finished'")

@@ -91,7 +91,10 @@ class Watched:
         if elite is None or (scenario is not None and scenario not in run.problem.scenarios):
             return None
         payload = Payload()
-        described = describe_view(run.problem, elite.solution, scenario, payload)
+        try:
+            described = describe_view(run.problem, elite.solution, scenario, payload)
+        except Exception:  # a user's own view may raise anything; the page says that there is none
+            return None
         return None if described is None else (described, payload)
 
 

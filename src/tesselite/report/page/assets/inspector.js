@@ -99,7 +99,20 @@
       const k = view.rows.indexOf(row);
       if (k >= 0) return [view, k];
     }
-    return Page.ask_view && run.kind ? Page.ask_view(run, row, scenario) : null;
+    if (!Page.ask_view || !run.kind) return null;
+    // What was drawn before belongs to another elite or setting: it must not stay while this one is computed.
+    Page.by("view").hidden = true;
+    Page.by("player").hidden = true;
+    Page.by("view-note").hidden = false;
+    Page.by("view-note").textContent = "Computing what this elite does…";
+    return Page.ask_view(run, row, scenario).catch(() => null);
+  };
+
+  const why_not = (scenario) => {
+    if (Page.ask_view) return "What this elite does cannot be shown.";
+    return scenario
+      ? `In scenario ${scenario} the page keeps what the best elites there did; this one is not among them.`
+      : "To keep the page small, this elite's view was left out; its neighbours may have one.";
   };
 
   const view = async () => {
@@ -114,9 +127,7 @@
     const has_views = Boolean(run.kind);
     Page.by("elite-view").hidden = !has_views;
     note.hidden = Boolean(show.drawer);
-    note.textContent = scenario
-      ? `In scenario ${scenario} the page keeps what the best elites there did; this one is not among them.`
-      : "To keep the page small, this elite's view was left out; its neighbours may have one.";
+    note.textContent = why_not(scenario);
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
     if (show.drawer && show.drawer.time) show.frame = frames() - 1; // begin with the whole story
