@@ -380,7 +380,7 @@ def test_a_problem_in_the_current_folder(tmp_path, monkeypatch):
     assert problems.by_name("my_jumps_for_the_test:Kept.inner") is high
     with pytest.raises(ValueError, match="has no 'low'; problems in it: high"):
         problems.by_name("my_jumps_for_the_test:low")
-    with pytest.raises(ValueError, match="broken_for_the_test failed: ModuleNotFoundError: .*no_such_module_either"):
+    with pytest.raises(ValueError, match=r"broken_for_the_test failed: ModuleNotFoundError: .*no_such_module_either"):
         problems.by_name("broken_for_the_test:high")
     with pytest.raises(ValueError, match="plain is no problem but function; decorate the function"):
         problems.by_name("my_jumps_for_the_test:plain")
