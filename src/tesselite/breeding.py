@@ -77,7 +77,8 @@ def vary(
     n, width = out.shape
     words = words_per_offspring(code, width)
     counter = np.uint64(first) * np.uint64(words)
-    mode = parameters[2]
+    # As locals: an array could change under the compiler's hands while `out` is written.
+    first_number, second_number, mode = parameters[0], parameters[1], parameters[2]
     # Parents are scattered over memory: they are on their way here while the random numbers are made.
     for i in range(n):
         for j in range(0, width, 8):
@@ -89,15 +90,15 @@ def vary(
         for i in range(n):
             mother = parents[0, i]
             for j in range(width):
-                step = parameters[0] * (high[j] - low[j]) * noise[2 * i * words + j]
+                step = first_number * (high[j] - low[j]) * noise[2 * i * words + j]
                 out[i, j] = _bounded(mothers[mother, j] + step, low[j], high[j], mode)
     elif code == ISO_LINE:
         for i in range(n):
             mother, father = parents[0, i], parents[1, i]
-            along = parameters[1] * noise[2 * i * words + width]
+            along = second_number * noise[2 * i * words + width]
             for j in range(width):
                 x = mothers[mother, j]
-                step = parameters[0] * (high[j] - low[j]) * noise[2 * i * words + j]
+                step = first_number * (high[j] - low[j]) * noise[2 * i * words + j]
                 out[i, j] = _bounded(x + step + along * (fathers[father, j] - x), low[j], high[j], mode)
     elif code == POLYNOMIAL:
         for i in range(n):
@@ -105,9 +106,9 @@ def vary(
             for j in range(width):
                 at = counter + np.uint64(2 * (i * width + j))
                 x = mothers[mother, j]
-                if unit_uniform(random_word(key, at)) < parameters[1]:
+                if unit_uniform(random_word(key, at)) < second_number:
                     u = unit_uniform(random_word(key, at + _U1))
-                    x += (high[j] - low[j]) * _polynomial_step(u, parameters[0])
+                    x += (high[j] - low[j]) * _polynomial_step(u, first_number)
                 out[i, j] = _bounded(x, low[j], high[j], mode)
     elif code == SBX:
         for i in range(n):
@@ -116,15 +117,15 @@ def vary(
                 at = counter + np.uint64(2 * (i * width + j))
                 x, y = mothers[mother, j], fathers[father, j]
                 coin = random_word(key, at)
-                if unit_uniform(coin) < parameters[1]:
-                    beta = _sbx_spread(unit_uniform(random_word(key, at + _U1)), parameters[0])
+                if unit_uniform(coin) < second_number:
+                    beta = _sbx_spread(unit_uniform(random_word(key, at + _U1)), first_number)
                     if coin & _U1:  # one of the two children of the pair; its lowest bit plays no part above
                         beta = -beta
                     x = 0.5 * ((x + y) + beta * (x - y))
                 out[i, j] = _bounded(x, low[j], high[j], mode)
     else:
         # A word decides with its upper half whether the value is drawn again, with its lower half which level it gets.
-        threshold = np.uint64(np.rint(parameters[0] * 4294967296.0))
+        threshold = np.uint64(np.rint(first_number * 4294967296.0))
         n_levels = np.uint64(levels.shape[0])
         for i in range(n):
             mother = parents[0, i]

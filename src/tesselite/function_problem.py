@@ -5,6 +5,7 @@ The built-in compiled problems (the arm and the test functions) share `CompiledP
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,6 +24,10 @@ def _check(direction: str, scenarios: Sequence[str]) -> None:
         raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
     if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
         raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+
+
+CHUNK = 64  # rows that a thread evaluates at a time
+_WORTH_THREADS = 1e-3  # seconds of work below which one thread does it all
 
 
 class FunctionProblem(Problem):
@@ -161,13 +166,19 @@ class CompiledProblem(Problem):
         from tesselite import block
 
         address = self.block_address(scenario)
-        n, d = len(rows), self.features.n
+        n, d, n_threads = len(rows), self.features.n, checked_threads(threads)
         out = (np.empty(n), np.empty((n, d)), np.ones(n, np.int64))
+        began = time.perf_counter()
+        block.evaluate(address, rows, d, 0, min(n, CHUNK), out)
+        # Waking threads costs more than a quick objective's whole batch.
+        if (time.perf_counter() - began) * n < _WORTH_THREADS * CHUNK:
+            n_threads = 1
+        rest = max(0, n - CHUNK)
         in_chunks(
-            lambda start, stop: block.evaluate(address, rows, d, start, stop, out),
-            n,
-            64,
-            checked_threads(threads),
+            lambda start, stop: block.evaluate(address, rows, d, CHUNK + start, CHUNK + stop, out),
+            rest,
+            CHUNK,
+            n_threads,
         )
         fitness, features, status = out
         failed = np.flatnonzero(status).tolist()

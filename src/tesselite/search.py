@@ -218,8 +218,9 @@ def batches(
                 left = min(left, -(-to_milestone // batch_size) * batch_size)
             started = time.perf_counter()
             loop.run(min(left, stretch))
-            if time.perf_counter() - started < _STRETCH_SECONDS:
-                stretch *= 2
+            elapsed = time.perf_counter() - started
+            if elapsed < _STRETCH_SECONDS:
+                stretch *= 8 if elapsed < _STRETCH_SECONDS / 16 else 2
         else:
             solutions = search.ask(min(batch_size, left))
             evaluated = problem.evaluate_rows(solutions, None, n_threads)
