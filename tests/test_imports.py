@@ -23,8 +23,9 @@ LAYERS = """
     evaluation variation
     archive function_problem
     archive_file problems workers
-    search loop
-    run_folder
+    search loop evaluation_log
+    run_folder steady_state islands
+    execution
     run
     assessment
     report

@@ -383,6 +383,14 @@ class Archive:
             int(self._evaluations[row]),
         )
 
+    def equals(self, other: Archive) -> bool:
+        """Whether both hold the same elites, in the same order of filling, to the last bit."""
+        ours, theirs = self.in_order_of_filling(), other.in_order_of_filling()
+        names = ("niches", "fitness", "features", "solutions", "evaluations")
+        return self.direction == other.direction and all(
+            getattr(ours, name).tobytes() == getattr(theirs, name).tobytes() for name in names
+        )
+
     def empty_copy(self) -> Archive:
         """An empty archive on the same tessellation, of the same kind."""
         return Archive(

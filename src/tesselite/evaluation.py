@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,7 @@ Direction = Literal["max", "min"]
 
 FITNESS_NOT_FINITE = "fitness is NaN or infinite"
 FEATURES_NOT_FINITE = "a feature is NaN or infinite"
+RAISED = "exception: "  # and the name of what a user's function raised
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,21 @@ class Evaluation:
             features[~valid] = np.nan
         return cls(fitness, features, valid, reasons, first_error)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
+        """The evaluations of consecutive rows as one; of at least one part."""
+        reasons, start = {}, 0
+        for part in parts:
+            reasons.update({start + i: reason for i, reason in part.reasons.items()})
+            start += len(part)
+        return cls(
+            np.concatenate([part.fitness for part in parts]),
+            np.concatenate([part.features for part in parts]),
+            np.concatenate([part.valid for part in parts]),
+            reasons,
+            next((part.first_error for part in parts if part.first_error), ""),
+        )
+
     def __len__(self) -> int:
         return len(self.fitness)
 
@@ -71,10 +88,12 @@ class Problem(ABC):
 
     `direction` says whether a higher ("max") or a lower ("min") fitness is better. `floor` is the worst fitness that
     counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
-    archive can be assessed after the search.
+    archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
+    process, if there is one.
     """
 
     name: str
+    spec: str | None = None
     solutions: SolutionSpace
     features: FeatureSpace
     direction: Direction = "max"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.evaluation import Direction, Evaluation, Problem
+from tesselite.evaluation import RAISED, Direction, Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
@@ -87,7 +87,7 @@ class FunctionProblem(Problem):
                     self._store(one, fitness[i : i + 1], features[i : i + 1])
             except Exception as error:
                 fitness[i], features[i] = np.nan, np.nan
-                reasons[i] = str(error) if isinstance(error, _WrongShape) else f"exception: {type(error).__name__}"
+                reasons[i] = str(error) if isinstance(error, _WrongShape) else f"{RAISED}{type(error).__name__}"
                 first_error = first_error or traceback.format_exc()
         return Evaluation.of(fitness, features, reasons, first_error)
 

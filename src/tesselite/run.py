@@ -9,11 +9,10 @@ import hashlib
 import math
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +23,16 @@ from tesselite import __version__
 from tesselite import variation as operators
 from tesselite.archive import Tessellation
 from tesselite.evaluation import Problem
+from tesselite.evaluation_log import EvaluationLog
+from tesselite.execution import IN_PROCESS, Execution, catch_up, steps_of
+from tesselite.problems import importable_name
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
 from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.threads import checked_threads
+from tesselite.workers import Workers, WorkersLost
+from tesselite.workers.farm import RETRIES, Halted
 
 CHECKPOINT_SECONDS = 30.0
 _PROGRESS_ROWS = 200  # about so many rows in progress.csv
@@ -91,11 +95,13 @@ def start(
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     observer: Observer | None = None,
     construction: Construction | None = None,
+    execution: Execution = IN_PROCESS,
 ) -> Summary:
     """Run a new search in a new folder. `spec` is the problem's name for `resume`.
 
     `n_samples`, `p` and `method` are those of `tesselite.cvt`, for a run with `n_niches`. `observer(search, budget)` is
-    called after each batch, `construction(iteration, error)` while the tessellation is being made.
+    called after each batch, `construction(iteration, error)` while the tessellation is being made. `execution` says
+    where evaluations are done.
     """
     started = time.perf_counter()
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
@@ -108,7 +114,7 @@ def start(
     # A search on one niche: whatever is wrong with the options shows before the folder is made.
     trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
     settings = Settings(
-        problem=spec or _importable_name(problem),
+        problem=spec or importable_name(problem) or problem.name,
         problem_fingerprint=_fingerprint(problem),
         evaluations=evaluations,
         initial=initial,
@@ -119,7 +125,8 @@ def start(
     )
     if settings.niches["kind"] == "custom":
         raise ValueError(f"tessellation: a run folder can hold a grid or centroids, got {type(niches).__name__}")
-    with RunFolder.create(folder) as place:
+    with execution.open() as workers, RunFolder.create(folder) as place:
+        settings = replace(settings, options=execution.options(evaluations, workers))
         try:
             if niches is None:
                 settings, niches = _construct(place, settings, problem, threads, construction)
@@ -127,7 +134,9 @@ def start(
                 place.write_tessellation(niches)
                 place.write_settings(settings)
             search = _search(problem, niches, variation, initial, seed)
-            return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+            return _carry_on(
+                search, problem, place, settings, execution, workers, threads, checkpoint_seconds, observer, started
+            )
         except Exception:
             place.abandon_if_empty()
             raise
@@ -171,14 +180,6 @@ def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
         raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
 
 
-def _importable_name(problem: Problem) -> str:
-    """What `by_name` finds the problem by where it stands in a module under its own name; otherwise only its name."""
-    module = getattr(getattr(problem, "function", None), "__module__", "")
-    if module != "__main__" and getattr(sys.modules.get(module), problem.name, None) is problem:
-        return f"{module}:{problem.name}"
-    return problem.name
-
-
 def _fingerprint(problem: Problem) -> str:
     """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
     solutions, features = problem.solutions, problem.features
@@ -203,12 +204,16 @@ def resume(
     observer: Observer | None = None,
     construction: Construction | None = None,
     other_version: bool = False,
+    workers: Any = None,
+    retries: int = RETRIES,
+    timeout: float | None = None,
 ) -> Summary:
     """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
 
     `problem` is needed where the run was started from Python on a problem that has no importable name. More
     `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
-    `other_version`, since its result could then differ from that of an uninterrupted run.
+    `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
+    `timeout` are those of `illuminate`, and need not be those that the run began with.
     """
     started = time.perf_counter()
     _check_options(threads, checkpoint_seconds)
@@ -229,6 +234,7 @@ def resume(
                 f"{folder}: the solutions, features, direction or floor of {settings.problem} are not those that the "
                 "run was started with; if it was started from Python, give the problem: tesselite.resume(DIR, problem)"
             )
+        execution = _resumed_execution(settings, workers, retries, timeout)
         if evaluations is not None and evaluations != settings.evaluations:
             if evaluations < settings.evaluations:
                 raise ValueError(
@@ -247,9 +253,59 @@ def resume(
         search = _search(problem, niches, operator, settings.initial, settings.seed)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
+        if settings.options.get("asynchronous"):
+            settings = _catch_up(search, place, settings)
         if (settings, __version__) != stored:
             place.write_settings(settings)
-        return _carry_on(search, problem, place, settings, threads, checkpoint_seconds, observer, started)
+        if search.evaluations >= settings.evaluations:
+            execution = IN_PROCESS  # nothing left to do: start no workers for it
+        with execution.open() as opened:
+            return _carry_on(
+                search, problem, place, settings, execution, opened, threads, checkpoint_seconds, observer, started
+            )
+
+
+def _resumed_execution(settings: Settings, workers: Any, retries: int, timeout: float | None) -> Execution:
+    """The way of working that the run began with, on the workers that there are now."""
+    options = settings.options
+    return Execution(
+        workers=workers,
+        retries=retries,
+        timeout=timeout,
+        asynchronous=bool(options.get("asynchronous")),
+        islands=options.get("islands"),
+        exchange=options.get("exchange"),
+    )
+
+
+def _catch_up(search: MapElites, place: RunFolder, settings: Settings) -> Settings:
+    """Take in what the log has beyond the checkpoint; settings in which an extended budget has its place."""
+    options = settings.options
+    catch_up(search, EvaluationLog(place.path, search.archive.tessellation.space.n), options)
+    if options["budgets"][-1][1] == settings.evaluations:
+        return settings
+    budgets = [*options["budgets"], [search.evaluations, settings.evaluations]]
+    return replace(settings, options={**options, "budgets": budgets})
+
+
+def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
+    """Repeat an asynchronous run from its log, without evaluating anything; the search as it was at the log's end.
+
+    Its archive equals that of the run, if that has ended. ValueError if the run was not asynchronous. A `variation` of
+    the user's own cannot be replayed here.
+    """
+    place = RunFolder.open(Path(folder))
+    settings, _ = place.read_settings()
+    if not settings.options.get("asynchronous"):
+        raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
+    if problem is None:
+        from tesselite.problems import by_name
+
+        problem = by_name(settings.problem)
+    niches = _stored_tessellation(place, settings, problem)
+    search = _search(problem, niches, operators.by_name(settings.variation), settings.initial, settings.seed)
+    catch_up(search, EvaluationLog(place.path, problem.features.n), settings.options)
+    return search
 
 
 def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
@@ -284,6 +340,8 @@ def _carry_on(
     problem: Problem,
     place: RunFolder,
     settings: Settings,
+    execution: Execution,
+    workers: Workers | None,
     threads: int | None,
     checkpoint_seconds: float,
     observer: Observer | None,
@@ -294,22 +352,42 @@ def _carry_on(
     if search.evaluations >= settings.evaluations:
         return Summary(search, problem, place.path, time.perf_counter() - started, before)
     milestone = max(settings.batch_size, settings.evaluations // _PROGRESS_ROWS)
-    _warm_up(search, problem, threads)
+    _warm_up(search, problem, threads, in_process=workers is None)
     searching, saved_at = 0.0, time.perf_counter()
     next_row = (search.evaluations // milestone + 1) * milestone
-    steps = batches(
-        search,
-        problem,
-        settings.evaluations,
-        batch_size=settings.batch_size,
-        threads=threads,
-        milestone=milestone,
-    )
-    with _signals() as received:
+    log = EvaluationLog(place.path, problem.features.n)
+    with _signals() as received, closing(log):
+        source = steps_of(
+            execution,
+            workers,
+            settings.options,
+            search,
+            problem,
+            settings.evaluations,
+            batch_size=settings.batch_size,
+            threads=threads,
+            milestone=milestone,
+            log=log,
+            halt=lambda: bool(received),
+        )
+
+        def save() -> None:
+            place.write_checkpoint(search)
+            source.saved()
+
         while True:
             at = time.perf_counter()
-            if next(steps, None) is None:
-                break
+            try:
+                if next(source.steps, None) is None:
+                    break
+            except Halted:
+                save()
+                raise Interrupted(received[0], place.path) from None
+            except WorkersLost as error:
+                save()
+                raise WorkersLost(
+                    f"{error}\nEverything is saved; continue with: tesselite resume {place.path}"
+                ) from None
             now = time.perf_counter()
             searching += now - at
             if search.evaluations >= next_row or search.evaluations == settings.evaluations:
@@ -317,17 +395,17 @@ def _carry_on(
                 next_row = (search.evaluations // milestone + 1) * milestone
             stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next batch
             if stopping or now - saved_at >= checkpoint_seconds:
-                place.write_checkpoint(search)
+                save()
                 saved_at = time.perf_counter()
             if observer:
                 observer(search, settings.evaluations)
             if stopping and search.evaluations < settings.evaluations:
                 raise Interrupted(received[0], place.path)
-        place.write_checkpoint(search)
+        save()
     return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)
 
 
-def _warm_up(search: MapElites, problem: Problem, threads: int | None) -> None:
+def _warm_up(search: MapElites, problem: Problem, threads: int | None, in_process: bool) -> None:
     """Have everything compiled before the clock of the search starts; calls no plain function of the user's."""
     from tesselite.function_problem import CompiledProblem
 
@@ -335,7 +413,7 @@ def _warm_up(search: MapElites, problem: Problem, threads: int | None) -> None:
     middle = (problem.features.low + problem.features.high) / 2
     solution = scratch.ask(1)
     scratch.tell([0.0], [middle])
-    if isinstance(problem, CompiledProblem):
+    if in_process and isinstance(problem, CompiledProblem):
         problem.evaluate_rows(solution, None, threads)
         for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
             pass

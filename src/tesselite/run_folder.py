@@ -4,6 +4,8 @@
     progress.csv        how the archive grew, a row at fixed numbers of evaluations
     archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
     centroids.parquet   the tessellation, where it is not a grid
+    evaluations.log     results from workers that the archive does not have yet, or all of an asynchronous run
+    failures.jsonl      what went wrong on workers, with the solutions
 
 Who runs what is in `tesselite.run`.
 """
@@ -21,11 +23,12 @@ from tesselite import __version__
 from tesselite.archive import Tessellation
 from tesselite.archive_file import describe_tessellation
 from tesselite.atomic import cannot_write, write_atomically
+from tesselite.evaluation_log import LOG_FILES
 from tesselite.search import MapElites
 from tesselite.tessellation.grid import GridTessellation
 
 FORMAT = 1
-RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet")
+RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
 PROGRESS = (
     "evaluations",
     "seconds",
@@ -168,8 +171,8 @@ class RunFolder:
     def abandon_if_empty(self) -> None:
         """Take back a run that failed before it saved anything, so that it can be started again when mended."""
         if not self.archive_file.exists():
-            for file in (self.settings_file, self.progress_file, self.centroids_file):
-                file.unlink(missing_ok=True)
+            for name in RUN_FILES:
+                (self.path / name).unlink(missing_ok=True)
 
     # -- settings --------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ and command line are elsewhere; the same loop as machine code is in `tesselite.l
 
 from __future__ import annotations
 
+import base64
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -64,6 +65,7 @@ class MapElites:
         self.evaluations = 0
         self.selection_key = key(self.seed, Purpose.SELECTION)
         self.variation_key = key(self.seed, Purpose.VARIATION)
+        self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
@@ -71,16 +73,16 @@ class MapElites:
         if self._asked is not None:
             raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
         n = checked_count("n", n)
-        first = self.evaluations
-        if first < self.initial:
-            n = min(n, self.initial - first)
+        if self.evaluations < self.initial:
+            n = min(n, self.initial - self.evaluations)
+        self._asked = self.propose(n, self.evaluations)
+        return self._asked.copy()
+
+    def propose(self, n: int, first: int) -> Rows:
+        """n new solutions whose evaluations have the numbers `first`, `first` + 1, ...: random at first, then bred."""
         if first < self.initial or not len(self.archive):
-            rng = generator(self.seed, Purpose.INITIALISATION, first)
-            solutions = self.solution_space.random(n, rng)
-        else:
-            solutions = self._offspring(n, first)
-        self._asked = solutions
-        return solutions.copy()
+            return self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
+        return self._offspring(n, first)
 
     def _offspring(self, n: int, first: int) -> Rows:
         from tesselite.breeding import breed, draw_parents
@@ -144,12 +146,16 @@ class MapElites:
     def _state(self) -> dict[str, Any]:
         """What a search is beside its archive; with the seed, it decides everything that is still to come."""
         known = isinstance(self.variation, operators.Operator)
-        return {
+        state: dict[str, Any] = {
             "evaluations": self.evaluations,
             "seed": self.seed,
             "initial": self.initial,
             "variation": str(self.variation) if known else "own",
         }
+        if self.pending:
+            rows = np.array(list(self.pending.values()))
+            state["pending"] = {"numbers": list(self.pending), "rows": base64.b64encode(rows.tobytes()).decode()}
+        return state
 
     def save(self, path: str | Path, *, embed: bool = True) -> Path:
         """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
@@ -174,9 +180,13 @@ class MapElites:
             raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
         ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
         for name in ours:
-            if name != "evaluations" and ours[name] != theirs.get(name):
+            if name not in ("evaluations", "pending") and ours[name] != theirs.get(name):
                 raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
         self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+        self.pending = {}
+        if out := saved.get("pending"):
+            rows = np.frombuffer(base64.b64decode(out["rows"]), archive.solutions.dtype).reshape(-1, archive.width)
+            self.pending = dict(zip(out["numbers"], rows, strict=True))
 
 
 def _kind(archive: Archive) -> dict[str, Any]:
@@ -200,17 +210,19 @@ def batches(
     batch_size: int = BATCH_SIZE,
     threads: int | None = None,
     milestone: int | None = None,
+    evaluate: Callable[[Rows, int], Evaluation] | None = None,
 ) -> Iterator[MapElites]:
     """Spend exactly `evaluations`, giving the search back after every batch, or stretch of compiled batches.
 
-    Stretches end at multiples of `milestone` evaluations (rounded up to whole batches), so that what is recorded
-    there does not depend on speed.
+    `evaluate(solutions, first)` has the batch that starts with evaluation number `first` evaluated somewhere else than
+    in this process. Stretches end at multiples of `milestone` evaluations (rounded up to whole batches), so that what
+    is recorded there does not depend on speed.
     """
     n_threads = checked_threads(threads)
     loop, stretch = None, batch_size
     while search.evaluations < evaluations:
         left = evaluations - search.evaluations
-        if search.evaluations >= search.initial and len(search.archive) and loop is None:
+        if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = _compiled_loop(search, problem, batch_size, n_threads)
         if loop:
             if milestone:
@@ -223,7 +235,10 @@ def batches(
                 stretch *= 8 if elapsed < _STRETCH_SECONDS / 16 else 2
         else:
             solutions = search.ask(min(batch_size, left))
-            evaluated = problem.evaluate_rows(solutions, None, n_threads)
+            if evaluate:
+                evaluated = evaluate(solutions, search.evaluations)
+            else:
+                evaluated = problem.evaluate_rows(solutions, None, n_threads)
             search.tell_evaluation(evaluated)
             if not len(search.archive) and search.evaluations == len(solutions):
                 raise NothingValid(_explain(problem, evaluated))
@@ -263,15 +278,30 @@ def illuminate(
     threads: int | None = None,
     progress: Callable[[MapElites], object] | None = None,
     out: str | Path | None = None,
+    workers: Any = None,
+    retries: int = 2,
+    timeout: float | None = None,
+    asynchronous: bool = False,
+    islands: int | None = None,
+    exchange: int | None = None,
 ) -> Archive:
     """Fill an archive with the best solutions of every kind that this many evaluations find.
 
     Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
     with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
     end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
+
+    `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
+    makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
+    whose worker dies, or that takes longer than `timeout` seconds, is tried again `retries` times. `asynchronous` lets
+    no worker wait for the slowest of a batch; `islands` lets each search on its own and exchange elites every
+    `exchange` evaluations. See docs/scaling.md.
     """
+    from tesselite.execution import Execution, steps_of  # made of searches, so it comes later in the import order
+
+    execution = Execution(workers, retries, timeout, asynchronous, islands, exchange)
     if out is not None:
-        from tesselite.run import start  # runs are made of searches, so they come later in the import order
+        from tesselite.run import start
 
         return start(
             problem,
@@ -286,6 +316,7 @@ def illuminate(
             seed=seed,
             threads=threads,
             observer=(lambda search, _: progress(search)) if progress else None,
+            execution=execution,
         ).search.archive
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     seed = checked_seed(seed)
@@ -298,9 +329,14 @@ def illuminate(
         floor=problem.floor,
         seed=seed,
     )
-    for state in batches(search, problem, evaluations, batch_size=batch_size, threads=threads):
-        if progress:
-            progress(state)
+    with execution.open() as opened:
+        options = execution.options(evaluations, opened)
+        source = steps_of(
+            execution, opened, options, search, problem, evaluations, batch_size=batch_size, threads=threads
+        )
+        for state in source.steps:
+            if progress:
+                progress(state)
     return search.archive
 
 

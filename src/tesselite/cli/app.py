@@ -44,9 +44,40 @@ def _whole(text: str | int) -> int:
     raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
 
 
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Results do not depend on it."),
+]
+DaskOption = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N."),
+]
+TimeoutOption = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Give an evaluation on workers up after so long; never by default."),
+]
+RetriesOption = Annotated[
+    int,
+    typer.Option(metavar="N", help="Tries more for an evaluation on workers that raises, hangs or kills its worker."),
+]
+
+
 SeedOption = Annotated[
     int | None, typer.Option(parser=_whole, metavar="N", help="Same seed, same result; drawn if not given.")
 ]
+
+
+def _one_of(workers: int | None, dask: str | None) -> int | str | None:
+    """The workers that one of --workers and --dask names."""
+    if workers is not None and dask is not None:
+        raise ValueError("expected only one of --workers and --dask, got both")
+    return workers if dask is None else dask
+
+
+def _execution(workers: int | None, dask: str | None, retries: int, timeout: float | None, **how: Any) -> Any:
+    from tesselite.execution import Execution
+
+    return Execution(_one_of(workers, dask), retries, timeout, **how)
 
 
 def _grid(text: str) -> list[int] | int:
@@ -120,6 +151,23 @@ def run(
     ] = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="On workers: insert each result at once, wait for no batch.")
+    ] = False,
+    islands: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="N searches side by side that exchange elites; for very quick problems."),
+    ] = None,
+    exchange: Annotated[
+        int | None,
+        typer.Option(
+            parser=_whole, metavar="N", help="Evaluations of an island between exchanges; 20 in all by default."
+        ),
+    ] = None,
+    timeout: TimeoutOption = None,
+    retries: RetriesOption = 2,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
     report: Annotated[
         bool, typer.Option("--report", help="Also write the interactive page, DIR/report.html (see `report`).")
@@ -146,6 +194,9 @@ def run(
         variation=variation,
         seed=seed,
         threads=threads,
+        execution=_execution(
+            workers, dask, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
+        ),
         checkpoint_seconds=checkpoint,
         report=report,
         quiet=quiet,
@@ -161,6 +212,10 @@ def resume(
         typer.Option(parser=_whole, metavar="N", help="Extend the budget to this many evaluations."),
     ] = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
+    timeout: TimeoutOption = None,
+    retries: RetriesOption = 2,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
     other_version: Annotated[
         bool,
@@ -176,11 +231,25 @@ def resume(
         folder,
         evaluations=evaluations,
         threads=threads,
+        workers=_one_of(workers, dask),
+        timeout=timeout,
+        retries=retries,
         checkpoint_seconds=checkpoint,
         other_version=other_version,
         quiet=quiet,
         as_json=json_,
     )
+
+
+@app.command("replay")
+def replay(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an asynchronous run.")],
+    json_: JsonOption = False,
+) -> None:
+    """Repeat an asynchronous run from its log, without evaluating, and compare the archive with the one it left."""
+    from tesselite.cli.running import replay_run
+
+    replay_run(folder, json_)
 
 
 @app.command("info")

@@ -11,7 +11,9 @@ from typing import Any
 import typer
 
 from tesselite.cli.display import print_json, shown_construction, shown_progress
-from tesselite.run import Summary, resume, start
+from tesselite.execution import Execution
+from tesselite.run import Summary, replay, resume, start
+from tesselite.run_folder import progress_of
 from tesselite.seeds import checked_seed
 
 DEFAULT_NICHES = 5000
@@ -35,6 +37,7 @@ def run_problem(
     variation: str | None,
     seed: int | None,
     threads: int | None,
+    execution: Execution,
     checkpoint_seconds: float,
     report: bool,
     quiet: bool,
@@ -92,6 +95,7 @@ def run_problem(
             checkpoint_seconds=checkpoint_seconds,
             observer=observer,
             construction=construction,
+            execution=execution,
         )
     page = None
     if report:
@@ -106,6 +110,9 @@ def resume_run(
     *,
     evaluations: int | None,
     threads: int | None,
+    workers: int | str | None,
+    timeout: float | None,
+    retries: int,
     checkpoint_seconds: float,
     other_version: bool,
     quiet: bool,
@@ -117,11 +124,32 @@ def resume_run(
             folder,
             evaluations=evaluations,
             threads=threads,
+            workers=workers,
+            timeout=timeout,
+            retries=retries,
             checkpoint_seconds=checkpoint_seconds,
             other_version=other_version,
             observer=observer,
         )
     tell(summary, quiet, as_json)
+
+
+def replay_run(folder: Path, as_json: bool) -> None:
+    """Replay an asynchronous run and say whether the archive is the one that it left; exit code 1 if it is not."""
+    from tesselite.archive import Archive
+    from tesselite.run_folder import RunFolder
+
+    search = replay(folder)
+    kept = Archive.load(RunFolder.open(folder).archive_file, search.archive.tessellation)
+    same = search.archive.equals(kept)
+    figures = {"out": str(folder), **progress_of(search), "identical": same}
+    if as_json:
+        print_json(figures)
+    else:
+        typer.echo(f"{search.evaluations:,} evaluations replayed, {len(search.archive):,} niches filled")
+        typer.echo("the archive is the one that the run left" if same else "the archive differs from the run's")
+    if not same:
+        raise typer.Exit(1)
 
 
 @contextmanager

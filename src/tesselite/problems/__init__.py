@@ -72,6 +72,22 @@ def by_name(spec: str) -> Problem:
     A module is looked for in the current folder too. The attribute is a problem, or a function without arguments that
     returns one. Raises ValueError if there is no such problem.
     """
+    found = _found(spec)
+    found.spec = spec
+    return found
+
+
+def importable_name(problem: Problem) -> str | None:
+    """What `by_name` finds the problem by in any process; None if there is nothing."""
+    if problem.spec is not None:
+        return problem.spec
+    module = getattr(getattr(problem, "function", None), "__module__", "")
+    if module not in ("__main__", "__mp_main__") and getattr(sys.modules.get(module), problem.name, None) is problem:
+        return f"{module}:{problem.name}"
+    return None
+
+
+def _found(spec: str) -> Problem:
     name, _, variant = spec.partition(":")
     if name in ("arm", "rastrigin", "sphere"):
         try:

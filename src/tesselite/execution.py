@@ -1,0 +1,159 @@
+"""Where the evaluations of a run are done, and how its search makes use of that: in this process, on workers in
+batches, on workers without batches (asynchronous), or as islands.
+
+Each way is a source of steps: it advances the search and gives it back, again and again. `tesselite.run` saves between
+steps, whatever the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from tesselite.evaluation import Evaluation, Problem
+from tesselite.evaluation_log import EvaluationLog
+from tesselite.islands import EXCHANGES, island_steps
+from tesselite.search import MapElites, batches, checked_count
+from tesselite.solution_space import Rows
+from tesselite.steady_state import replay, steady_steps
+from tesselite.threads import available_threads
+from tesselite.workers import Workers, open_workers
+from tesselite.workers.farm import RETRIES, Farm, Result, check_policy
+
+Halt = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a user asked for. `workers` as in `open_workers`, None for this process.
+
+    `retries` and `timeout` (seconds of one evaluation) are those of `tesselite.workers.farm`. `asynchronous` and
+    `islands` (their number; they exchange elites every `exchange` evaluations) change what a search finds, the rest
+    does not.
+    """
+
+    workers: Any = None
+    retries: int = RETRIES
+    timeout: float | None = None
+    asynchronous: bool = False
+    islands: int | None = None
+    exchange: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.asynchronous and self.islands is not None:
+            raise ValueError("expected only one of asynchronous and islands, got both")
+        if self.exchange is not None and self.islands is None:
+            raise ValueError("exchange: is the rhythm of islands, and there are none")
+        if self.islands is not None:
+            checked_count("islands", self.islands)
+        if self.exchange is not None:
+            checked_count("exchange", self.exchange)
+        check_policy(self.retries, self.timeout)
+        if self.timeout is not None and self.workers is None and not self.asynchronous:
+            raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
+        if self.timeout is not None and self.islands is not None:
+            raise ValueError("timeout: islands evaluate inside of their search; expected none")
+
+    @property
+    def in_process(self) -> bool:
+        """Whether evaluations are done here."""
+        return self.workers is None and not self.asynchronous and self.islands is None
+
+    def options(self, evaluations: int, workers: Workers | None) -> dict[str, Any]:
+        """What settings.json keeps, because it decides the result."""
+        if self.islands is not None:
+            exchange = self.exchange or max(1, evaluations // (EXCHANGES * self.islands))
+            return {"islands": self.islands, "exchange": exchange}
+        if self.asynchronous:
+            assert workers is not None
+            # Twice as many as there are workers: none waits while the results of another are inserted.
+            return {"asynchronous": True, "window": 2 * workers.n, "budgets": [[0, evaluations]]}
+        return {}
+
+    def open(self) -> AbstractContextManager[Workers | None]:
+        """The workers, to be closed at the end; one process for each core where none were named but are needed."""
+        if self.in_process:
+            return nullcontext()
+        if self.workers is not None:
+            return open_workers(self.workers)
+        cores = available_threads()
+        return open_workers(cores if self.islands is None else min(cores, self.islands))
+
+
+IN_PROCESS = Execution()
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of a search, and what is to be called after each time that it was saved."""
+
+    steps: Iterator[MapElites]
+    saved: Callable[[], object] = lambda: None
+
+
+def steps_of(
+    execution: Execution,
+    workers: Workers | None,
+    options: dict[str, Any],
+    search: MapElites,
+    problem: Problem,
+    evaluations: int,
+    *,
+    batch_size: int,
+    threads: int | None = None,
+    milestone: int | None = None,
+    log: EvaluationLog | None = None,
+    halt: Halt | None = None,
+) -> Steps:
+    """The steps that spend exactly `evaluations`, in this process or on workers, whose results go to the log.
+
+    `options` are those of `Execution.options`, of the process that began the run. `halt` is asked now and then whether
+    to stop at once, which raises Halted.
+    """
+    if workers is None:
+        return Steps(batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone))
+    if "islands" in options:
+        return Steps(
+            island_steps(
+                search,
+                problem,
+                workers,
+                evaluations,
+                islands=options["islands"],
+                exchange=options["exchange"],
+                batch_size=batch_size,
+                retries=execution.retries,
+                halt=halt,
+            )
+        )
+    farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
+    if options.get("asynchronous"):
+        note = log.append if log else None
+        return Steps(steady_steps(search, farm, evaluations, window=options["window"], note=note))
+    return _in_batches(search, problem, farm, evaluations, batch_size, log)
+
+
+def _in_batches(
+    search: MapElites,
+    problem: Problem,
+    farm: Farm,
+    evaluations: int,
+    batch_size: int,
+    log: EvaluationLog | None,
+) -> Steps:
+    known: list[Result] = log.read() if log else []
+
+    def evaluate(rows: Rows, first: int) -> Evaluation:
+        ours = [result for result in known if first <= result.number < first + len(rows)]
+        note = (lambda result: log.append(result, rows[result.number - first])) if log else None
+        return farm.evaluate(rows, first=first, known=ours, done=note)
+
+    steps = batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate)
+    return Steps(steps, saved=lambda: log.forget(search.evaluations) if log else None)
+
+
+def catch_up(search: MapElites, log: EvaluationLog, options: dict[str, Any]) -> None:
+    """Bring an asynchronous search from its checkpoint to the end of its log."""
+    replay(search, log.read()[search.evaluations :], options["budgets"], options["window"])

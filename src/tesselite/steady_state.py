@@ -1,0 +1,88 @@
+"""MAP-Elites without generations: every solution that comes back is inserted at once and replaced by a new one.
+
+No worker waits for the slowest of a batch. Which solutions are bred depends on the seed and on the order in which
+results came, so a run can be repeated exactly from that order (see `tesselite.evaluation_log`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from tesselite.archive import Added
+from tesselite.search import MapElites
+from tesselite.solution_space import Rows
+from tesselite.workers.farm import Farm, Item, Result, evaluation_of
+
+
+class SteadyState:
+    """A search with solutions out for evaluation: `out` maps the number of each to its row, (width,).
+
+    Numbers are given in the order of asking; `search.evaluations` counts what has come back. What is out is saved with
+    the search.
+    """
+
+    def __init__(self, search: MapElites) -> None:
+        self.search = search
+        self.out = search.pending
+
+    @property
+    def asked(self) -> int:
+        """How many solutions were asked for so far."""
+        return self.search.evaluations + len(self.out)
+
+    def ask(self) -> tuple[int, Rows]:
+        """The next solution to evaluate and its number."""
+        number = self.asked
+        self.out[number] = row = self.search.propose(1, number)[0]
+        return number, row
+
+    def ask_up_to(self, window: int, evaluations: int) -> list[tuple[int, Rows]]:
+        """Ask until `window` solutions are out, or `evaluations` were asked for; the new ones."""
+        return [self.ask() for _ in range(min(window - len(self.out), evaluations - self.asked))]
+
+    def tell(self, result: Result) -> Added:
+        """Insert the solution of this number; ValueError if it is not out."""
+        if result.number not in self.out:
+            raise ValueError(f"tell: expected the number of a solution that is out for evaluation, got {result.number}")
+        row = self.out.pop(result.number)
+        added = self.search.archive.add_evaluated(row[None], evaluation_of([result]), result.number)
+        self.search.evaluations += 1
+        return added
+
+
+def replay(search: MapElites, results: Iterable[Result], budgets: Sequence[tuple[int, int]], window: int) -> None:
+    """Bring a search to where these results of an asynchronous run lead, without evaluating anything.
+
+    `budgets` lists (from this many results on, evaluations): a run that was extended has several.
+    """
+    state = SteadyState(search)
+    for result in results:
+        evaluations = next(budget for since, budget in reversed(budgets) if since <= search.evaluations)
+        state.ask_up_to(window, evaluations)
+        state.tell(result)
+
+
+def steady_steps(
+    search: MapElites,
+    farm: Farm,
+    evaluations: int,
+    *,
+    window: int,
+    note: Callable[[Result, Rows], object] | None = None,
+) -> Iterator[MapElites]:
+    """Spend exactly `evaluations` on a farm, `window` of them at a time, giving the search back after each.
+
+    `note` is called with each result and its row before it is inserted.
+    """
+    state = SteadyState(search)
+    state.ask_up_to(window, evaluations)
+    for number, row in state.out.items():
+        farm.submit(Item(number, row, None))
+    while search.evaluations < evaluations:
+        for result in farm.completed():
+            if note:
+                note(result, state.out[result.number])
+            state.tell(result)
+            for number, row in state.ask_up_to(window, evaluations):
+                farm.submit(Item(number, row, None))
+            yield search

@@ -1,0 +1,383 @@
+"""Runs on workers: the same bytes as without, whatever is killed; asynchronous runs and their log; islands."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+import worker_problems as problems
+from tesselite.cli import main
+from tesselite.evaluation_log import EvaluationLog
+from tesselite.execution import Execution
+from tesselite.islands import island_steps
+from tesselite.run import Interrupted, replay, resume, start
+from tesselite.run_folder import RunFolder
+from tesselite.search import MapElites
+from tesselite.steady_state import SteadyState
+from tesselite.workers import WorkersLost
+from tesselite.workers.farm import Result
+from tesselite.workers.processes import Processes
+
+HERE = Path(__file__).parent
+SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}
+ON_TWO = Execution(workers=2)
+
+
+def archive_bytes(folder):
+    return (folder / "archive.parquet").read_bytes()
+
+
+def tesselite_run(folder, *options, problem="worker_problems:slow", **more):
+    """The command line in a process of its own."""
+    command = [sys.executable, "-m", "tesselite", "run", problem, "-o", str(folder), "-q", "--grid", "8", *options]
+    return subprocess.Popen(
+        [*command, "--initial", "100", "--batch-size", "50", "--seed", "3"],
+        cwd=HERE,
+        env={**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", ""), **more},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+# -- in batches ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("problem", [problems.good, problems.faulty, problems.compiled], ids=lambda p: p.name)
+def test_workers_leave_the_same_bytes(tmp_path, problem):
+    start(problem, tmp_path / "here", **SETTINGS)
+    start(problem, tmp_path / "there", execution=ON_TWO, **SETTINGS)
+    assert archive_bytes(tmp_path / "here") == archive_bytes(tmp_path / "there")
+    assert not (tmp_path / "there" / "evaluations.log").exists()
+
+
+def test_failures_are_kept_with_their_solutions(tmp_path):
+    summary = start(problems.faulty, tmp_path / "run", execution=ON_TWO, **SETTINGS)
+    failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
+    assert len(failures) == summary.search.archive.invalid.total()
+    for failure in failures:
+        evaluated = problems.faulty.evaluate(failure["solution"])
+        assert evaluated.reasons == {0: failure["reason"]}
+    raised = [failure for failure in failures if failure["reason"] == "exception: ArithmeticError"]
+    assert raised[0]["tries"] == 3
+    assert "too large" in raised[0]["error"]
+    assert sorted({failure["evaluation"] for failure in failures}) == sorted(f["evaluation"] for f in failures)
+
+
+@pytest.mark.parametrize("kind", [("--workers", "2"), pytest.param(("--dask", "local:2"), marks=pytest.mark.slow)])
+def test_a_run_whose_main_process_is_killed_goes_on_without_loss(tmp_path, kind, monkeypatch):
+    folder, marks = tmp_path / "run", tmp_path / "marks"
+    marks.mkdir()
+    monkeypatch.setenv("COUNT_FOLDER", str(marks))
+    process = tesselite_run(
+        folder, "--evaluations", "400", "--checkpoint", "1000", *kind, problem="worker_problems:counted"
+    )
+    log = folder / "evaluations.log"
+    with process:
+        until = time.monotonic() + 60
+        while (not log.exists() or log.stat().st_size < 150 * 40) and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    known = len(EvaluationLog(folder, 2).read())
+    assert known >= 150
+    before = sum(file.stat().st_size for file in marks.iterdir()) // 24
+    resume(folder, problems.counted, workers=2)
+    after = sum(file.stat().st_size for file in marks.iterdir()) // 24
+    # What was in the log was not evaluated again. Some that were under way when the process died may have been.
+    assert 400 - known <= after - before <= 400 - known + 5
+    start(problems.good, tmp_path / "whole", **SETTINGS)
+    ours, theirs = tl.Archive.load(folder / "archive.parquet"), tl.Archive.load(tmp_path / "whole" / "archive.parquet")
+    assert ours.equals(theirs)
+
+
+def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_path):
+    seen = []
+
+    def interrupt(search, _):
+        seen.append(search.evaluations)
+        if len(seen) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        start(problems.slow, tmp_path / "run", execution=ON_TWO, observer=interrupt, **SETTINGS)
+    resume(tmp_path / "run", problems.slow)  # without workers, too
+    start(problems.slow, tmp_path / "whole", **SETTINGS)
+    assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
+
+
+def test_workers_that_are_lost_leave_a_run_that_can_be_resumed(tmp_path, monkeypatch):
+    done = []
+
+    def break_them(search, _):
+        done.append(search.evaluations)
+        if len(done) == 2:
+            monkeypatch.setattr(Processes, "wait", lambda *_: (_ for _ in ()).throw(WorkersLost("they are gone")))
+
+    with pytest.raises(WorkersLost, match=r"they are gone\n.*tesselite resume"):
+        start(problems.good, tmp_path / "run", execution=ON_TWO, observer=break_them, **SETTINGS)
+    monkeypatch.undo()
+    resume(tmp_path / "run", problems.good, workers=2)
+    start(problems.good, tmp_path / "whole", **SETTINGS)
+    assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
+
+
+# -- without batches -------------------------------------------------------------------------------------------------
+
+
+def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_path):
+    summary = start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
+    assert summary.search.evaluations == 400
+    assert not summary.search.pending
+    results = EvaluationLog(tmp_path / "run", 2).read()
+    assert sorted(result.number for result in results) == list(range(400))
+    assert [result.number for result in results] != list(range(400))  # quick ones have overtaken slow ones
+    again = replay(tmp_path / "run", problems.uneven)
+    assert again.archive.equals(summary.search.archive)
+    assert again.archive.equals(tl.Archive.load(tmp_path / "run" / "archive.parquet"))
+
+
+def test_the_log_decides_the_result(tmp_path):
+    """A replay with the results in another order is another run: the test above can fail."""
+    start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
+    log = EvaluationLog(tmp_path / "run", 2)
+    results = log.read()
+    log.forget(10_000)
+    for result in sorted(results, key=lambda result: result.number):
+        log.append(result)
+    log.close()
+    again = replay(tmp_path / "run", problems.uneven)
+    assert not again.archive.equals(tl.Archive.load(tmp_path / "run" / "archive.parquet"))
+
+
+@pytest.mark.parametrize("checkpoint", ["0", "1000"])
+def test_an_asynchronous_run_that_is_killed_goes_on(tmp_path, checkpoint):
+    folder = tmp_path / "run"
+    process = tesselite_run(
+        folder, "--evaluations", "400", "--asynchronous", "--workers", "2", "--checkpoint", checkpoint
+    )
+    log = folder / "evaluations.log"
+    with process:
+        until = time.monotonic() + 60
+        while (not log.exists() or log.stat().st_size < 150 * 40) and time.monotonic() < until:
+            time.sleep(0.02)
+        process.kill()
+    known = EvaluationLog(folder, 2).read()
+    assert len(known) >= 150
+    summary = resume(folder, problems.slow, workers=3)
+    results = EvaluationLog(folder, 2).read()
+    assert [result.number for result in results[: len(known)]] == [result.number for result in known]
+    assert sorted(result.number for result in results) == list(range(400))
+    assert replay(folder, problems.slow).archive.equals(summary.search.archive)
+
+
+def test_an_asynchronous_run_can_be_extended_and_still_replayed(tmp_path):
+    how = Execution(2, asynchronous=True)
+    start(problems.uneven, tmp_path / "run", execution=how, **{**SETTINGS, "evaluations": 150})
+    summary = resume(tmp_path / "run", problems.uneven, evaluations=300, workers=2)
+    assert summary.search.evaluations == 300
+    settings, _ = RunFolder.open(tmp_path / "run").read_settings()
+    assert settings.options["budgets"] == [[0, 150], [150, 300]]
+    assert replay(tmp_path / "run", problems.uneven).archive.equals(summary.search.archive)
+
+
+def test_steady_state_asks_and_tells_in_any_order():
+    search = MapElites(problems.BOX, tl.GridTessellation(problems.good.features, 4), initial=5, seed=1)
+    state = SteadyState(search)
+    numbers = [number for number, _ in state.ask_up_to(8, 100)]
+    assert numbers == list(range(8))
+    for number in (3, 7, 0):
+        fitness, features = problems.value(state.out[number])
+        state.tell(Result(number, fitness, features))
+    assert search.evaluations == 3
+    assert state.asked == 8
+    assert state.ask()[0] == 8
+    assert {elite.evaluation for elite in search.archive} <= {0, 3, 7}
+    with pytest.raises(ValueError, match="got 3"):
+        state.tell(Result(3, 0.0, np.zeros(2)))
+
+
+# -- the log itself --------------------------------------------------------------------------------------------------
+
+
+def make_log(folder, n=20):
+    log = EvaluationLog(folder, 2)
+    rng = random.Random(1)
+    results = [
+        Result(i, rng.random(), np.array([rng.random(), -0.0]))
+        if i % 3
+        else Result(i, np.nan, np.full(2, np.nan), f"reason {i % 2}")
+        for i in range(n)
+    ]
+    for result in results:
+        log.append(result, np.ones(3))
+    log.close()
+    return results
+
+
+def assert_same(ours, theirs):
+    assert [(r.number, r.reason, np.float64(r.fitness).tobytes(), r.features.tobytes()) for r in ours] == [
+        (r.number, r.reason, np.float64(r.fitness).tobytes(), r.features.tobytes()) for r in theirs
+    ]
+
+
+def test_a_log_gives_back_what_was_written(tmp_path):
+    results = make_log(tmp_path)
+    log = EvaluationLog(tmp_path, 2)
+    assert_same(log.read(), results)
+    log.append(results[5])
+    assert_same(log.read(), [*results, results[5]])
+    log.forget(15)
+    assert_same(log.read(), results[15:])
+    log.forget(100)
+    assert log.read() == []
+
+
+@pytest.mark.parametrize("cut", [1, 17, 39])
+def test_a_record_that_was_cut_off_is_forgotten_and_the_log_goes_on(tmp_path, cut):
+    results = make_log(tmp_path)
+    file = tmp_path / "evaluations.log"
+    file.write_bytes(file.read_bytes()[:-cut])
+    log = EvaluationLog(tmp_path, 2)
+    assert_same(log.read(), results[:-1])
+    log.append(results[-1])
+    assert_same(log.read(), results)
+
+
+def test_a_damaged_log_is_refused(tmp_path):
+    make_log(tmp_path)
+    file = tmp_path / "evaluations.log"
+    data = bytearray(file.read_bytes())
+    data[5 * 40 + 20] ^= 1
+    file.write_bytes(bytes(data))
+    with pytest.raises(ValueError, match="damaged in record 5 of 20"):
+        EvaluationLog(tmp_path, 2).read()
+
+
+# -- islands ---------------------------------------------------------------------------------------------------------
+
+
+def island_search():
+    tessellation = tl.cvt(problems.good.features, 50, seed=1, n_samples=2000, method="lloyd", iterations=5)
+    return MapElites(problems.BOX, tessellation, initial=100, seed=3)
+
+
+def test_islands_depend_neither_on_the_number_of_workers_nor_on_losses(tmp_path, processes_of):
+    found = []
+    for n in (1, 3):
+        with processes_of(n) as workers:
+            search = island_search()
+            steps = island_steps(
+                search, problems.good, workers, 2000, islands=3, exchange=150, batch_size=50, retries=50
+            )
+            evaluations = []
+            for state in steps:
+                evaluations.append(state.evaluations)
+                if n == 3:
+                    os.kill(workers.pids[len(evaluations) % 3], signal.SIGKILL)
+            assert evaluations == [450, 900, 1350, 1800, 2000]
+            found.append(search.archive)
+    assert found[0].equals(found[1])
+    assert found[0].coverage == 1.0
+
+
+def test_islands_use_every_number_once_and_count_what_is_invalid(tmp_path):
+    summary = start(problems.faulty, tmp_path / "run", execution=Execution(2, islands=2), **SETTINGS)
+    archive = summary.search.archive
+    assert summary.search.evaluations == 400
+    assert len({elite.evaluation for elite in archive}) == len(archive)
+    assert max(elite.evaluation for elite in archive) < 400
+    assert archive.invalid.total() > 30
+    for elite in archive:
+        assert problems.faulty.evaluate(elite.solution).fitness[0] == elite.fitness
+
+
+def test_a_run_on_islands_is_resumed_to_the_same_archive(tmp_path):
+    def stop(search, _):
+        if search.evaluations >= 200:
+            signal.raise_signal(signal.SIGINT)
+
+    how = Execution(2, islands=2, exchange=50)
+    with pytest.raises(Interrupted):
+        start(problems.compiled, tmp_path / "run", execution=how, observer=stop, **SETTINGS)
+    resume(tmp_path / "run", problems.compiled)
+    start(problems.compiled, tmp_path / "whole", execution=how, **SETTINGS)
+    assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
+
+
+def test_islands_where_nothing_is_valid_say_why(tmp_path):
+    @tl.problem(solutions=problems.BOX, features=problems.FEATURES)
+    def broken(x):
+        raise ZeroDivisionError("always")
+
+    with pytest.raises(tl.NothingValid, match="ZeroDivisionError: always"):
+        tl.illuminate(broken, islands=2, workers=2, **SETTINGS)
+
+
+@pytest.fixture
+def processes_of():
+    return Processes
+
+
+# -- the command line ------------------------------------------------------------------------------------------------
+
+
+def run_main(capsys, *args):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["tesselite", *map(str, args)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return ended.value.code or 0, capsys.readouterr()
+
+
+def test_the_commands(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(HERE)
+    code, said = run_main(
+        capsys, "run", "worker_problems:uneven", "-o", tmp_path / "run", "--grid", "8", "--evaluations", "200",
+        "--initial", "50", "--asynchronous", "--workers", "2", "--json", "-q",
+    )  # fmt: skip
+    assert code == 0, said.err
+    assert json.loads(said.out)["evaluations"] == 200
+    code, said = run_main(capsys, "replay", tmp_path / "run", "--json")
+    assert code == 0
+    assert json.loads(said.out)["identical"] is True
+    log = tmp_path / "run" / "evaluations.log"
+    log.write_bytes(log.read_bytes()[: 40 * 120])
+    code, said = run_main(capsys, "replay", tmp_path / "run")
+    assert code == 1
+    assert "differs" in said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "0"], "workers: expected at least 1, got 0"),
+        (["--workers", "2", "--dask", "local:2"], "only one of --workers and --dask"),
+        (["--asynchronous", "--islands", "2"], "only one of asynchronous and islands"),
+        (["--exchange", "100"], "exchange: is the rhythm of islands"),
+        (["--timeout", "5"], "timeout: needs workers"),
+        (["--workers", "2", "--timeout", "-1"], "timeout: expected seconds above 0"),
+        (["--workers", "2", "--retries", "-1"], "retries: expected a whole number of at least 0"),
+        (["--islands", "0"], "islands: expected a whole number of at least 1"),
+        (["--dask", "somewhere"], "expected tcp://HOST:PORT or local:N"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, capsys, options, message):
+    code, said = run_main(capsys, "run", "sphere", "-o", tmp_path / "run", "--grid", "8", *options)
+    assert code == 2
+    assert message in said.err
+    assert not (tmp_path / "run" / "settings.json").exists()
+
+
+def test_a_run_with_a_seed_needs_no_replay(tmp_path):
+    start(problems.good, tmp_path / "run", **SETTINGS)
+    with pytest.raises(ValueError, match="not an asynchronous run"):
+        replay(tmp_path / "run", problems.good)

@@ -1,0 +1,107 @@
+"""Problems for the tests of workers: well-behaved and otherwise. Workers import them from here by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+import tesselite as tl
+
+BOX = tl.Box(3, -1.0, 1.0)
+FEATURES = {"a": (-1.0, 1.0), "b": (-1.0, 1.0)}
+
+
+def value(x):
+    return -float((x * x).sum()), x[:2]
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def good(x):
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES, scenarios=["upside down"])
+def in_scenarios(x, scenario):
+    fitness, features = value(x)
+    return (-fitness if scenario else fitness), features
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+@njit
+def compiled(x):
+    return -(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]), (x[0], x[1])
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def slow(x):
+    time.sleep(0.005)
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def uneven(x):
+    """Takes between 1 and 10 ms, by its solution."""
+    time.sleep(0.001 + 0.009 * (x[2] > 0.8))
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def faulty(x):
+    """Raises, returns NaN or something of the wrong shape, by its solution."""
+    if x[2] > 0.7:
+        raise ArithmeticError("too large")
+    if x[2] > 0.4:
+        return float("nan"), x[:2]
+    if x[2] > 0.1:
+        return 1.0, x
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def poison(x):
+    """Kills whoever evaluates it, for one solution in twenty."""
+    if x[2] > 0.9:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def hanging(x):
+    """Never ends, for one solution in twenty."""
+    if x[2] > 0.9:
+        time.sleep(3600)
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def flaky(x):
+    """Raises when it sees a solution for the first time; FLAKY_FOLDER remembers which were seen."""
+    mark = Path(os.environ["FLAKY_FOLDER"]) / np.asarray(x).tobytes().hex()
+    if not mark.exists():
+        mark.touch()
+        raise OSError("the licence server is busy")
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def counted(x):
+    """Leaves a mark in COUNT_FOLDER for every call."""
+    with (Path(os.environ["COUNT_FOLDER"]) / f"{os.getpid()}").open("ab") as file:
+        file.write(np.asarray(x).tobytes())
+    time.sleep(0.002)
+    return value(x)
+
+
+def of_main(threshold: float):
+    """A problem that has no name to be imported by: a closure."""
+
+    @tl.problem(solutions=BOX, features=FEATURES)
+    def inner(x):
+        return (value(x)[0] if x[0] < threshold else 0.0), x[:2]
+
+    return inner
