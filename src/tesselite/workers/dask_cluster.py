@@ -63,6 +63,7 @@ class DaskWorkers(Workers):
         self._began: dict[int, float] = {}
         self._finished: SimpleQueue[Any] = SimpleQueue()
         self._running: dict[str, tuple[Any, Task]] = {}
+        self._given_up: dict[str, Any] = {}
         self._counted_at = 0.0
         self._alive_at = time.monotonic()
         self.n = 1
@@ -134,6 +135,8 @@ class DaskWorkers(Workers):
         except Empty:
             pass
         self._check_alive()
+        for future in done:
+            self._given_up.pop(future.key, None)
         done = [future for future in done if future.key in self._running]
         good = [future for future in done if future.status == "finished"]
         values = self._gather(good)
@@ -186,9 +189,12 @@ class DaskWorkers(Workers):
         self._began.pop(number, None)
         try:
             busy = [address for address, keys in self._client.processing().items() if key in keys]
-            if busy:  # before the task is cancelled, or its worker would be given another one to take along
+            if busy:
+                # Not cancelled, but kept until the scheduler has noticed: the worker would be given another to kill.
+                self._given_up[key] = future
                 self._client.run(_kill_worker, workers=busy, nanny=True)
-            self._client.cancel([future], force=True)
+            else:
+                self._client.cancel([future], force=True)
         except Exception as error:
             raise WorkersLost(
                 f"workers: a Dask worker hangs and cannot be restarted ({_first_line(error)}); it needs a nanny for "
