@@ -381,3 +381,15 @@ def test_a_run_with_a_seed_needs_no_replay(tmp_path):
     start(problems.good, tmp_path / "run", **SETTINGS)
     with pytest.raises(ValueError, match="not an asynchronous run"):
         replay(tmp_path / "run", problems.good)
+
+
+# -- what else uses workers ------------------------------------------------------------------------------------------
+
+
+def test_assessment_on_workers_is_the_same(tmp_path):
+    archive = tl.illuminate(problems.in_scenarios, **SETTINGS)
+    here = tl.assess(archive, problems.in_scenarios)
+    there = tl.assess(archive, problems.in_scenarios, workers=2, out=tmp_path / "assessment.parquet")
+    assert here.settings == there.settings == ("training", "upside down")
+    for name in here.settings:
+        assert here.fitness[name].tobytes() == there.fitness[name].tobytes()

@@ -105,3 +105,21 @@ def of_main(threshold: float):
         return (value(x)[0] if x[0] < threshold else 0.0), x[:2]
 
     return inner
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def troubled(x):
+    """Whatever can go wrong, at random: another try may do better."""
+    luck = int.from_bytes(os.urandom(4)) / 2**32
+    if luck < 0.002:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if luck < 0.004:
+        time.sleep(3600)
+    if luck < 0.03:
+        raise OSError("bad luck")
+    if luck < 0.04:
+        return float("nan"), x[:2]
+    if luck < 0.05:
+        return 0.0, x
+    time.sleep(0.005)
+    return value(x)

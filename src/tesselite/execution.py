@@ -8,7 +8,7 @@ steps, whatever the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from tesselite.islands import EXCHANGES, island_steps
 from tesselite.search import MapElites, batches, checked_count
 from tesselite.solution_space import Rows
 from tesselite.steady_state import replay, steady_steps
-from tesselite.threads import available_threads
+from tesselite.threads import available_threads, checked_threads
 from tesselite.workers import Workers, open_workers
 from tesselite.workers.farm import RETRIES, Farm, Result, check_policy
 
@@ -152,6 +152,19 @@ def _in_batches(
 
     steps = batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate)
     return Steps(steps, saved=lambda: log.forget(search.evaluations) if log else None)
+
+
+@contextmanager
+def evaluator(
+    problem: Problem, execution: Execution, threads: int | None
+) -> Iterator[Callable[[Rows, str | None], Evaluation]]:
+    """What evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
+    with execution.open() as workers:
+        if workers is None:
+            n_threads = checked_threads(threads)
+            yield lambda rows, scenario: problem.evaluate_rows(rows, scenario, n_threads)
+        else:
+            yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate
 
 
 def catch_up(search: MapElites, log: EvaluationLog, options: dict[str, Any]) -> None:

@@ -21,8 +21,10 @@ from tesselite import __version__
 from tesselite.archive import Archive, Elites
 from tesselite.atomic import write_atomically
 from tesselite.evaluation import Direction, Problem
+from tesselite.execution import IN_PROCESS, Execution, evaluator
 from tesselite.seeds import Purpose, checked_seed, generator
 from tesselite.threads import checked_threads
+from tesselite.workers.farm import RETRIES
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], object]
@@ -196,13 +198,16 @@ def assess(
     spec: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
+    workers: Any = None,
+    retries: int = RETRIES,
+    timeout: float | None = None,
 ) -> Assessment:
     """Evaluate the elites of an archive again, in the training setting and in every scenario of the problem.
 
     Of more than `at_most` elites so many are drawn at random by `seed`. `scenarios` chooses some; all by default. With
     `out` the result is saved after each setting, and a later call goes on where an earlier one was stopped. `progress`
-    is called with the evaluations done and those to do. `spec` is the problem's name in the file. Raises ValueError if
-    the archive is empty or not of this problem.
+    is called with the evaluations done and those to do. `spec` is the problem's name in the file. `workers`, `retries`
+    and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or not of this problem.
     """
     chosen_scenarios = tuple(problem.scenarios if scenarios is None else scenarios)
     for name in chosen_scenarios:
@@ -219,7 +224,8 @@ def assess(
         raise ValueError(
             f"archive: expected one of {problem!r}, got {archive!r} with solutions of width {archive.width}"
         )
-    n_threads = checked_threads(threads)
+    execution = Execution(workers, retries, timeout)
+    checked_threads(threads)
     seed = checked_seed(seed)
     all_elites = archive.elites()
     elites = _chosen(all_elites, at_most, seed)
@@ -239,25 +245,27 @@ def assess(
     total = len(settings) * len(elites)
     finished = begun
     rows = problem.solutions.validate(elites.solutions)
-    for number, setting in enumerate(settings):
-        values = known.get(setting)
-        if values is None:
-            values = np.empty(len(rows))
-            for start in range(0, len(rows), _CHUNK):
-                part = slice(start, start + _CHUNK)
-                values[part] = problem.evaluate_rows(
-                    rows[part], None if setting == TRAINING else setting, n_threads
-                ).fitness
-                if progress is not None:
-                    progress(number * len(rows) + min(start + _CHUNK, len(rows)), total)
-        elif progress is not None:
-            progress((number + 1) * len(rows), total)
-        changed = int((values != elites.fitness).sum()) if setting == TRAINING else finished.changed
-        finished = replace(finished, fitness={**finished.fitness, setting: values}, changed=changed)
-        if out is not None and setting not in known:
-            # What an earlier call found stays in the file until this one has found it again.
-            saved = {**finished.fitness, **{name: old for name, old in known.items() if name not in finished.fitness}}
-            replace(finished, fitness=saved).save(out)
+    with evaluator(problem, execution if len(known) < len(settings) else IN_PROCESS, threads) as evaluate:
+        for number, setting in enumerate(settings):
+            values = known.get(setting)
+            if values is None:
+                values = np.empty(len(rows))
+                for start in range(0, len(rows), _CHUNK):
+                    part = slice(start, start + _CHUNK)
+                    values[part] = evaluate(rows[part], None if setting == TRAINING else setting).fitness
+                    if progress is not None:
+                        progress(number * len(rows) + min(start + _CHUNK, len(rows)), total)
+            elif progress is not None:
+                progress((number + 1) * len(rows), total)
+            changed = int((values != elites.fitness).sum()) if setting == TRAINING else finished.changed
+            finished = replace(finished, fitness={**finished.fitness, setting: values}, changed=changed)
+            if out is not None and setting not in known:
+                # What an earlier call found stays in the file until this one has found it again.
+                saved = {
+                    **finished.fitness,
+                    **{name: old for name, old in known.items() if name not in finished.fitness},
+                }
+                replace(finished, fitness=saved).save(out)
     return finished
 
 
@@ -280,6 +288,9 @@ def assess_run(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
+    workers: Any = None,
+    retries: int = RETRIES,
+    timeout: float | None = None,
 ) -> Assessment:
     """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet."""
     from tesselite.run_folder import RunFolder
@@ -301,4 +312,7 @@ def assess_run(
         spec=settings.problem,
         threads=threads,
         progress=progress,
+        workers=workers,
+        retries=retries,
+        timeout=timeout,
     )

@@ -431,13 +431,28 @@ def assess(
         typer.Option(metavar="X", help="Tell the share of elites that reach fitness X; can be repeated."),
     ] = None,
     threads: ThreadsOption = None,
+    workers: WorkersOption = None,
+    dask: DaskOption = None,
+    timeout: TimeoutOption = None,
+    retries: RetriesOption = 2,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Evaluate a run's elites again, in the training setting and in every scenario of its problem."""
     from tesselite.cli.assessing import assess_runs
 
-    assess_runs(folders, at_most=at_most, seed=seed, share=share or [], threads=threads, quiet=quiet, as_json=json_)
+    assess_runs(
+        folders,
+        at_most=at_most,
+        seed=seed,
+        share=share or [],
+        threads=threads,
+        workers=_one_of(workers, dask),
+        timeout=timeout,
+        retries=retries,
+        quiet=quiet,
+        as_json=json_,
+    )
 
 
 class _Compare(TyperCommand):
@@ -508,6 +523,10 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
+    ] = None,
     reuse: Annotated[
         list[Path] | None,
         typer.Option(metavar="DIR", help="Take over trials of the same settings from another reproduction."),
@@ -530,7 +549,7 @@ def reproduce(
         evaluations=evaluations,
         descriptors=[name.strip() for name in descriptors.split(",")] if descriptors else None,
         cvt_samples=cvt_samples,
-        workers=workers,
+        workers=_one_of(workers, dask),
         reuse=reuse or [],
         keep_runs=keep_runs,
         forecast_only=forecast,

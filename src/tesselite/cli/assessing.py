@@ -33,6 +33,9 @@ def assess_runs(
     seed: int,
     share: Sequence[float],
     threads: int | None,
+    workers: int | str | None,
+    timeout: float | None,
+    retries: int,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -45,7 +48,14 @@ def assess_runs(
     for folder in folders:
         with _counted(f"{folder}", quiet) as progress:
             found = assess_run(
-                folder, at_most=AT_MOST if at_most is None else at_most, seed=seed, threads=threads, progress=progress
+                folder,
+                at_most=AT_MOST if at_most is None else at_most,
+                seed=seed,
+                threads=threads,
+                progress=progress,
+                workers=workers,
+                timeout=timeout,
+                retries=retries,
             )
         metrics = measure(_archive(folder), threads=threads)
         told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
@@ -185,7 +195,7 @@ def reproduce_study(
     evaluations: int | None,
     descriptors: Sequence[str] | None,
     cvt_samples: int | None,
-    workers: int | None,
+    workers: int | str | None,
     reuse: Sequence[Path],
     keep_runs: bool,
     forecast_only: bool,
@@ -209,7 +219,7 @@ def reproduce_study(
         raise ValueError(f"study: expected one of {', '.join(known)}, got {name!r}")
     if trials is not None and trials < 1:
         raise ValueError(f"--trials: expected at least 1, got {trials}")
-    if workers is not None and workers < 1:
+    if isinstance(workers, int) and workers < 1:
         raise ValueError(f"--workers: expected at least 1, got {workers}")
     chosen = SETS.get(name, (name,))
     for part in chosen:
@@ -236,7 +246,7 @@ def carry_out_study(
     out: Path,
     *,
     trials: int,
-    workers: int | None,
+    workers: int | str | None,
     reuse: Sequence[Path],
     keep_runs: bool,
     forecast_only: bool,
@@ -256,19 +266,21 @@ def carry_out_study(
         if adopted and not quiet:
             typer.echo(f"{adopted} trials taken over from {', '.join(map(str, reuse))}", err=True)
     jobs = reproduce.missing_jobs(study, out, trials, threads=1, keep_runs=keep_runs)
-    n_workers = workers or reproduce.default_workers(jobs)
-    threads = max(1, available_threads() // n_workers)
+    where = workers or reproduce.default_workers(jobs)
+    n_workers = where if isinstance(where, int) else 1  # of a cluster's size we know nothing yet
+    threads = 1 if isinstance(where, str) else max(1, available_threads() // n_workers)
     jobs = reproduce.missing_jobs(study, out, trials, threads=threads, keep_runs=keep_runs)
     if jobs and not report_only:
         expected = forecast(jobs, reproduce.read_trials(study, out), n_workers)
         if not quiet:
-            typer.echo(f"{study.title}: {expected} ({n_workers} workers)", err=True)
+            of = f"{n_workers} workers" if where == n_workers else "on one worker"
+            typer.echo(f"{study.title}: {expected} ({of})", err=True)
         if forecast_only:
             if as_json:
                 print_json({"study": study.name, **asdict(expected)})
             return
         with _study_display(quiet) as display:
-            reproduce.carry_out(jobs, workers=n_workers, display=display)
+            reproduce.carry_out(jobs, workers=where, display=display)
     elif forecast_only:
         typer.echo(f"{study.title}: nothing is left to run")
         return

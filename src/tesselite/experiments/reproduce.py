@@ -10,18 +10,17 @@ What is run is decided in `reproduce_studies`; the report is written in `reprodu
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-import multiprocessing
-import os
 import shutil
 import signal
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty
 from typing import Any
 
 from tesselite.archive import Tessellation
@@ -33,6 +32,10 @@ from tesselite.problems import by_name
 from tesselite.run import Interrupted, resume, start
 from tesselite.run_folder import RunFolder
 from tesselite.threads import available_threads
+from tesselite.workers import Task, Workers, open_workers
+from tesselite.workers.farm import RETRIES
+from tesselite.workers.payload import Payload
+from tesselite.workers.processes import Processes, report
 
 Report = Callable[[str, int, int], object]
 
@@ -244,25 +247,23 @@ def run_job(job: Job, report: Report) -> None:
         shutil.rmtree(folder)
 
 
-def _in_process(job: Job, messages: Any, parent: int) -> None:
-    """`run_job` in a process of its own; tells the parent how it goes, and ends when the parent is gone."""
+def run_on_worker(_: None, job: Job) -> str:
+    """`run_job` on a worker: says how it goes, and returns how it ended: done, stopped, or failed and why."""
     last = [0.0]
 
-    def report(stage: str, done: int, total: int) -> None:
+    def tell(stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if now - last[0] > 0.5:
             last[0] = now
-            messages.put((job.name, stage, done, total))
-        if os.getppid() != parent:
-            raise KeyboardInterrupt
+            report((stage, done, total))
 
     try:
-        run_job(job, report)
-        messages.put((job.name, "done", 1, 1))
-    except (Interrupted, KeyboardInterrupt):
-        messages.put((job.name, "stopped", 0, 1))
-    except BaseException:
-        messages.put((job.name, f"failed: {traceback.format_exc()}", 0, 1))
+        run_job(job, tell)
+    except Interrupted:
+        return "stopped"
+    except Exception:
+        return f"failed: {traceback.format_exc()}"
+    return "done"
 
 
 # -- what the parent does ----------------------------------------------------------------------------------------------
@@ -298,15 +299,17 @@ class Display:
         """A job is finished."""
 
 
-def carry_out(jobs: Sequence[Job], *, workers: int = 1, display: Display | None = None) -> None:
-    """Do all jobs, `workers` at a time, each in a process of its own (with one worker in this process).
+def carry_out(jobs: Sequence[Job], *, workers: int | str = 1, display: Display | None = None) -> None:
+    """Do all jobs: with one worker in this process, else on so many processes, or on a Dask cluster at this address.
 
-    Stopped (by SIGINT or SIGTERM) is raised after everything is saved. A job that fails does not stop the others;
-    RuntimeError tells about it at the end.
+    A Dask cluster must see the same folders. Stopped (by SIGINT or SIGTERM) is raised after everything is saved. A job
+    that fails does not stop the others; RuntimeError tells about it at the end.
     """
     display = display or Display()
     display.begin(jobs)
-    if workers <= 1:
+    if not jobs:
+        return
+    if workers == 1:
         for job in jobs:
             try:
                 run_job(job, lambda stage, done, total, name=job.name: display.update(name, stage, done, total))  # type: ignore[misc]
@@ -314,57 +317,55 @@ def carry_out(jobs: Sequence[Job], *, workers: int = 1, display: Display | None 
                 raise Stopped(error.signal_number, job.out) from None
             display.finish(job.name)
         return
-    _in_parallel(list(jobs), workers, display)
+
+    def hear(task: Task, content: tuple[str, int, int]) -> None:
+        display.update(task.args[0].name, *content)
+
+    if isinstance(workers, int):
+        opened: Workers = Processes(workers, threads=max(job.threads for job in jobs), on_report=hear)
+    else:
+        opened = open_workers(workers)
+    with opened:
+        _in_parallel(list(jobs), opened, display)
 
 
-def _in_parallel(waiting: list[Job], workers: int, display: Display) -> None:
-    context = multiprocessing.get_context("spawn")
-    messages: Any = context.Queue()
-    running: dict[str, tuple[Any, Job]] = {}
-    failures: list[str] = []
+def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None:
+    out, running, failures = waiting[0].out, dict[int, Job](), list[str]()
+    numbers, losses, stopping = itertools.count(), Counter[str](), False
+    workers.start(Payload.of(None))
     with _noted_signals() as received:
         while waiting or running:
-            while not received and len(running) < workers and (job := _next(waiting, running)) is not None:
+            while not received and workers.room() > 0 and (job := _next(waiting, list(running.values()))) is not None:
                 waiting.remove(job)
-                process = context.Process(target=_in_process, args=(job, messages, os.getpid()))
-                with _blas_threads(job.threads):
-                    process.start()
-                running[job.name] = (process, job)
-            if received:
+                task = Task(next(numbers), run_on_worker, (job,))
+                running[task.number] = job
+                workers.submit(task)
+            if received and not stopping:
+                stopping = True
                 waiting.clear()
-                for process, _ in running.values():
-                    if process.is_alive():
-                        os.kill(process.pid, signal.SIGTERM)
-                received_number = received[0]
-                for process, _ in running.values():
-                    process.join()
-                raise Stopped(received_number, next(iter(running.values()))[1].out if running else Path())
-            try:
-                name, stage, done, total = messages.get(timeout=0.2)
-                if stage.startswith("failed"):
-                    failures.append(f"{name} {stage}")
-                elif stage not in ("done", "stopped"):
-                    display.update(name, stage, done, total)
-            except Empty:
-                pass
-            for name, (process, job) in list(running.items()):
-                if not process.is_alive():
-                    process.join()
-                    del running[name]
-                    if not _is_done(job) and not any(failure.startswith(name) for failure in failures):
-                        failures.append(f"{name} ended with exit code {process.exitcode}")
-                    display.finish(name)
-                    if job.number is None and not _is_done(job):
-                        # Without its tessellation no trial of this kind can run.
-                        file = tessellation_file(job.out, job.pair)
-                        waiting[:] = [j for j in waiting if tessellation_file(j.out, j.pair) != file]
-    while True:  # what the last processes still had to say
-        try:
-            name, stage, _, _ = messages.get(timeout=0.2)
-            if stage.startswith("failed") and f"{name} {stage}" not in failures:
-                failures.append(f"{name} {stage}")
-        except Empty:
-            break
+                if isinstance(workers, Processes):
+                    workers.terminate()  # each saves its run and comes back
+                else:
+                    running.clear()
+            for outcome in workers.wait(0.2):
+                job = running.pop(outcome.task.number)
+                if outcome.lost and stopping:
+                    continue  # it was at something that is not saved on the way
+                if outcome.lost:
+                    losses[job.name] += 1
+                    if losses[job.name] <= RETRIES:
+                        waiting.insert(0, job)  # it goes on where it last saved
+                        continue
+                    failures.append(f"{job.name}: {outcome.lost}")
+                elif outcome.value.startswith("failed"):
+                    failures.append(f"{job.name} {outcome.value}")
+                display.finish(job.name)
+                if job.number is None and not _is_done(job):
+                    # Without its tessellation no trial of this kind can run.
+                    file = tessellation_file(job.out, job.pair)
+                    waiting[:] = [j for j in waiting if tessellation_file(j.out, j.pair) != file]
+        if received:
+            raise Stopped(received[0], out)
     if failures:
         raise RuntimeError(f"{len(failures)} jobs failed; the others are done.\n" + "\n".join(failures))
 
@@ -376,9 +377,9 @@ def _is_done(job: Job) -> bool:
     return trial_file(job.out, job.pair.name, job.number).exists()
 
 
-def _next(waiting: Sequence[Job], running: dict[str, tuple[Any, Job]]) -> Job | None:
+def _next(waiting: Sequence[Job], running: Sequence[Job]) -> Job | None:
     """The first job that does not wait for a tessellation that is being made."""
-    being_made = {tessellation_file(job.out, job.pair) for _, job in running.values() if job.number is None}
+    being_made = {tessellation_file(job.out, job.pair) for job in running if job.number is None}
     for job in waiting:
         if job.number is None or tessellation_file(job.out, job.pair) not in being_made:
             file = tessellation_file(job.out, job.pair)
@@ -386,22 +387,6 @@ def _next(waiting: Sequence[Job], running: dict[str, tuple[Any, Job]]) -> Job | 
                 continue  # its own CVT job is still in the queue
             return job
     return None
-
-
-@contextmanager
-def _blas_threads(n: int) -> Iterator[None]:
-    """Have matrix products of a process that is started now use n threads: more would fight over the cores."""
-    names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    old = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, str(n)))
-    try:
-        yield
-    finally:
-        for name, value in old.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -23,7 +24,7 @@ from tesselite.workers.payload import Payload
 from tesselite.workers.task import Outcome, Task, Workers, WorkersLost
 
 _FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass
@@ -36,14 +37,19 @@ class _Worker:
 
 
 class Processes(Workers):
-    """`n` worker processes. What they print goes to standard error."""
+    """`n` worker processes, whose libraries of linear algebra use `threads` threads unless the user says otherwise.
 
-    def __init__(self, n: int) -> None:
+    What they print goes to standard error. `on_report(task, content)` is called with what a task says by `report`.
+    """
+
+    def __init__(self, n: int, *, threads: int = 1, on_report: Callable[[Task, Any], object] | None = None) -> None:
         if n < 1:
             raise ValueError(f"workers: expected at least 1, got {n}")
         if os.name != "posix":
             raise ValueError("workers: processes of our own need Linux or macOS; give an executor or a Dask cluster")
         self.n = n
+        self._threads = threads
+        self._on_report = on_report
         self._payload: Payload | None = None
         self._workers: list[_Worker] = []
         self._unsent: list[Task] = []
@@ -56,7 +62,7 @@ class Processes(Workers):
 
     def start(self, payload: Payload, *, timed: bool = False) -> None:
         self._payload = payload
-        self._workers = [_start_process() for _ in range(self.n)]
+        self._workers = [_start_process(self._threads) for _ in range(self.n)]
 
     def room(self) -> int:
         return sum(worker.ready and worker.task is None for worker in self._workers) - len(self._unsent)
@@ -92,6 +98,9 @@ class Processes(Workers):
                 worker.ready, self._failed_starts = True, 0
             elif message == "failed":
                 raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{content[0]}")
+            elif message == "report":
+                if self._on_report and worker.task:
+                    self._on_report(worker.task, content[0])
             else:
                 assert worker.task is not None
                 outcomes.append(Outcome(worker.task, content[0], seconds=content[1]))
@@ -115,7 +124,7 @@ class Processes(Workers):
                     f"workers: {self._failed_starts} worker processes in a row died while they started ({how}); "
                     "look at what they wrote above, and try the problem in this process, without workers"
                 )
-        self._workers[self._workers.index(worker)] = _start_process()
+        self._workers[self._workers.index(worker)] = _start_process(self._threads)
         return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]
 
     def _at(self, number: int) -> _Worker | None:
@@ -130,8 +139,14 @@ class Processes(Workers):
         worker = self._at(number)
         if worker:
             _end(worker)
-            self._workers[self._workers.index(worker)] = _start_process()
+            self._workers[self._workers.index(worker)] = _start_process(self._threads)
         self._unsent = [task for task in self._unsent if task.number != number]
+
+    def terminate(self) -> None:
+        """Ask every busy worker, by SIGTERM, to come to an end with its task."""
+        for worker in self._workers:
+            if worker.task:
+                worker.process.terminate()
 
     def close(self) -> None:
         for worker in self._workers:
@@ -139,7 +154,7 @@ class Processes(Workers):
         self._workers, self._unsent = [], []
 
 
-def _start_process() -> _Worker:
+def _start_process(threads: int) -> _Worker:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
@@ -147,7 +162,7 @@ def _start_process() -> _Worker:
             stdin=subprocess.PIPE,  # never written to: its end tells the worker that we are gone
             stdout=2,
             pass_fds=[theirs.fileno()],
-            env={**dict.fromkeys(_ONE_THREAD, "1"), **os.environ, "PYTHONPATH": _python_path()},
+            env={**dict.fromkeys(_THREADS, str(threads)), **os.environ, "PYTHONPATH": _python_path()},
             start_new_session=True,  # a signal from the keyboard is for the parent, which decides what to do
         )
     return _Worker(process, Connection(ours.detach()))
@@ -179,6 +194,22 @@ def _cause_of_death(code: int) -> str:
 
 
 # -- what runs in the worker process -----------------------------------------------------------------------------------
+
+
+_parent: Connection | None = None
+
+
+def report(content: Any) -> None:
+    """In a task: tell the parent something on the way. Elsewhere than in a worker process nobody listens."""
+    # The module that runs as a program is another one than the module that a task imports.
+    home = sys.modules["__main__"]
+    parent: Connection | None = getattr(home, "_parent", None) if _is_worker(home) else None
+    if parent is not None:
+        parent.send_bytes(pickle.dumps(("report", content), protocol=5))
+
+
+def _is_worker(home: Any) -> bool:
+    return getattr(getattr(home, "__spec__", None), "name", "") == "tesselite.workers.processes"
 
 
 def _end_with_parent(lifeline: int) -> None:
@@ -215,8 +246,10 @@ def _main() -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)  # whoever reads standard input gets its end at once
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    global _parent
+    _parent = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):  # the parent is gone, or has no more use for us
-        _work(Connection(int(sys.argv[1])))
+        _work(_parent)
 
 
 if __name__ == "__main__":
