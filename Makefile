@@ -33,6 +33,8 @@ bench: .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/lookup.py
 	.venv-bench/bin/python benchmarks/maze_speed.py
 	.venv-bench/bin/python benchmarks/hexapod_speed.py
+	.venv-bench/bin/python benchmarks/workers.py
+	.venv-bench/bin/python benchmarks/scaling_model.py
 
 $(PACKAGE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
