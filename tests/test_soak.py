@@ -1,4 +1,4 @@
-"""A long asynchronous run in which everything goes wrong now and then: workers are killed, evaluations fail and hang."""
+"""A long asynchronous run in which everything goes wrong: workers are killed, evaluations fail and hang."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import threading
 import time
 
 import pytest
-import worker_problems as problems
 
 import tesselite as tl
+import worker_problems as problems
 from tesselite.evaluation_log import EvaluationLog
 from tesselite.execution import Execution
 from tesselite.run import replay, resume, start
