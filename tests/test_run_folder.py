@@ -255,6 +255,30 @@ def test_another_process_cannot_run_in_a_folder_in_use(grid_folder):
     assert done.returncode != 0
 
 
+def test_a_run_that_starts_while_another_process_looks_waits_for_it(grid_folder, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    with (grid_folder / ".lock").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        pauses = []
+
+        def sleep(seconds):
+            pauses.append(seconds)
+            if len(pauses) == 3:
+                fcntl.flock(looking, fcntl.LOCK_UN)
+
+        monkeypatch.setattr("tesselite.run_folder.time.sleep", sleep)
+        with RunFolder.open(grid_folder):
+            assert len(pauses) == 3
+            with pytest.raises(BlockingIOError):  # the lock is the run's own now
+                fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        pauses.clear()
+        with RunFolder.open(grid_folder):
+            assert pauses == []  # a free folder is entered at once
+        with RunFolder.open(grid_folder), pytest.raises(ValueError, match="running here"), RunFolder.open(grid_folder):
+            pass
+        assert 0.2 < sum(pauses) < 1.0  # a run in use is refused soon
+
+
 def test_a_process_that_came_and_went_before_the_lock_is_noticed(tmp_path, grid_run):
     place = RunFolder.create(tmp_path / "run")
     shutil.copytree(grid_run.folder, place.path, dirs_exist_ok=True)
