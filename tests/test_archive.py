@@ -422,6 +422,16 @@ def test_names_of_columns_do_not_collide():
     assert columns["solution x0"].tolist() == [8.0]
 
 
+@pytest.mark.parametrize("names", [("niche", "feature niche"), ("feature niche", "niche"), ("solution x0", "x0")])
+def test_columns_are_all_there_whatever_features_are_called(names, tmp_path):
+    archive = Archive(GridTessellation(tl.FeatureSpace(dict.fromkeys(names, (0, 1))), 2), 1)
+    archive.add([[8.0]], [1.0], [[0.1, 0.2]])
+    assert [values.tolist() for values in archive.elites().columns().values()][3:] == [[0.1], [0.2], [8.0]]
+    archive.save(tmp_path / "a.parquet")
+    loaded = Archive.load(tmp_path / "a.parquet").elites()
+    assert (loaded.feature_names, loaded.features.tolist()) == (names, [[0.1, 0.2]])
+
+
 # -- files ---------------------------------------------------------------------------------------------------------
 
 

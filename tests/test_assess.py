@@ -46,6 +46,8 @@ def toy(calls=None, scenarios=("windy", "dark"), direction="max"):
             fitness = fitness - 2 * x[:, 0]
         if scenario == "dark":
             fitness = np.where(x[:, 1] > 0.5, np.nan, fitness)
+        if scenario == "niche":
+            fitness = fitness + 7
         return fitness, x
 
     return walk
@@ -214,10 +216,11 @@ def test_refusals():
 
 
 def test_a_scenario_may_be_called_niche(tmp_path):
-    problem = toy(scenarios=["niche"])
+    problem = toy(scenarios=["scenario niche", "niche"])
     found = assess(archive_of(problem, SOLUTIONS), problem, out=tmp_path / "a.parquet")
     again = Assessment.load(tmp_path / "a.parquet")
     np.testing.assert_array_equal(again.fitness["niche"], found.fitness["niche"])
+    np.testing.assert_allclose(again.fitness["scenario niche"] + 7, found.fitness["niche"])
     np.testing.assert_array_equal(again.niches, found.niches)
 
 

@@ -391,6 +391,23 @@ def test_exports_read_back_exactly(cli, finished):
     assert np.array_equal(loaded.elites().solutions, elites.solutions)
 
 
+def test_no_exported_name_is_a_formula(cli):
+    names = ("=1+1", "-x", "+cmd|' /C calc'!A0", "@SUM(1)", "-3", "a=b", "niche", "'quoted")
+    space = tl.FeatureSpace(dict.fromkeys(names, (0, 1)))
+    archive = tl.Archive(tl.GridTessellation(space, 2), 1)
+    archive.add([[-1.5]], [-2.0], np.full((1, len(names)), 0.25))
+    archive.save("a.parquet")
+    assert cli("export", "a.parquet", "-o", "a.csv").code == 0
+    with Path("a.csv").open(newline="") as file:
+        header, row = csv.reader(file)
+    expected = ["'=1+1", "'-x", "'+cmd|' /C calc'!A0", "'@SUM(1)", "-3", "a=b", "feature niche", "'quoted"]
+    assert header == ["niche", "fitness", "evaluation", *expected, "x0"]
+    assert (row[1], row[-1]) == ("-2.0", "-1.5")  # numbers stay numbers
+    assert cli("export", "a.parquet", "--to", "npz", "-o", "a.npz").code == 0
+    with np.load("a.npz") as arrays:
+        assert tuple(arrays["feature_names"]) == names
+
+
 def test_export_spares_the_files_of_the_run_and_names_what_it_cannot_write(cli):
     cli("run", "my_module:jump", *SMALL, "-o", "a")
     before = Path("a/archive.parquet").read_bytes()

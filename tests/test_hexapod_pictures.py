@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
 
+from tesselite.archive import Archive
+from tesselite.cli.picturing import make_film
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
 from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths
 from tesselite.report.style import figure
+from tesselite.run import start
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +81,51 @@ def test_what_a_film_refuses(motion, tmp_path, monkeypatch):
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 def test_an_mp4_where_ffmpeg_is(motion, tmp_path):
-    assert film(motion, tmp_path / "walk.mp4", every=32).stat().st_size > 1000
+    file = film(motion, tmp_path / "walk.mp4", every=32)
+    command = ["ffmpeg", "-v", "error", "-i", file, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    read = np.frombuffer(subprocess.run(command, capture_output=True, check=True).stdout, np.uint8)
+    images = np.array([np.asarray(image) for image in frames(motion, every=32)])
+    assert read.size == images.size
+    assert np.abs(read.reshape(images.shape).astype(float) - images).mean() < 4
+    assert [f.name for f in tmp_path.iterdir()] == ["walk.mp4"]
+
+
+def test_an_ffmpeg_that_fails_says_why_and_leaves_nothing(motion, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    broken = tmp_path / "bin" / "ffmpeg"
+    broken.write_text("#!/bin/sh\necho 'Unknown encoder' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{broken.parent}:/usr/bin:/bin")
+    with pytest.raises(RuntimeError, match="ffmpeg failed: Unknown encoder"):
+        film(motion, tmp_path / "walk.mp4", every=16)
+    assert [f.name for f in tmp_path.iterdir()] == ["bin"]
+
+
+def test_the_command_films_the_elite_and_tells_the_speed_of_what_is_seen(tmp_path, monkeypatch, capsys):
+    shown = []
+    monkeypatch.setattr(
+        "tesselite.problems.hexapod_locomotion.film.film", lambda motion, out, title: shown.append((motion, title))
+    )
+    start(hexapod("phase"), tmp_path / "run", spec="hexapod:phase", grid=2, evaluations=60, initial=60, seed=1)
+    best = Archive.load(tmp_path / "run" / "archive.parquet").best
+    make_film(tmp_path / "run", "best", None, tmp_path / "a.gif", True)
+    said = json.loads(capsys.readouterr().out)
+    assert said == {
+        "out": str(tmp_path / "a.gif"),
+        "niche": best.niche,
+        "fitness": best.fitness,
+        "distance": best.fitness,
+    }
+    for scenario in hexapod().scenarios:
+        make_film(tmp_path / "run", str(best.niche), scenario, tmp_path / "a.gif", True)
+        said = json.loads(capsys.readouterr().out)
+        again = hexapod().evaluate(best.solution[None], scenario).fitness[0]
+        assert said["distance"] == (None if np.isnan(again) else again)
+        motion, title = shown[-1]
+        speed = "" if motion.reason else f", {again / 5:.3f} m/s"
+        assert title == f"niche {best.niche}, {scenario} missing{speed}"
+    with pytest.raises(ValueError, match="the number of a niche below 4096"):
+        make_film(tmp_path / "run", "4096", None, tmp_path / "a.gif", False)
 
 
 def test_a_problem_draws_its_best_elite(tmp_path):

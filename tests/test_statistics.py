@@ -160,6 +160,12 @@ def test_one_table_in_three_formats():
         Table(["a", "b", "c"], [[1, 2]])
 
 
+def test_no_text_of_a_csv_file_is_a_formula():
+    table = Table(["=A1", "-", "n"], [["@night", -1.5, -2], ["-inf", float("-inf"), "+5 %"], ["\tice", "a-b", True]])
+    assert table.to_csv() == "'=A1,'-,n\n'@night,-1.5,-2\n-inf,-inf,'+5 %\n'\tice,a-b,True\n"
+    assert table.to_markdown().startswith("| =A1 | - | n |")  # for people: as it is
+
+
 def test_cells():
     assert [shown(v) for v in (None, float("nan"), np.inf, -np.inf, 0.123456, 1234567, 1234.5, 0.0, True)] == [
         "-", "-", "∞", "-∞", "0.123", "1,234,567", "1,234", "0", "True",

@@ -112,10 +112,16 @@ class Elites:
             "fitness": self.fitness,
             "evaluation": self.evaluations,
         }
+
+        def enter(kind: str, name: str, values: npt.NDArray[Any]) -> None:
+            while name in table:
+                name = f"{kind} {name}"
+            table[name] = values
+
         for j, name in enumerate(self.feature_names):
-            table[name if name not in table else f"feature {name}"] = self.features[:, j]
+            enter("feature", name, self.features[:, j])
         for j in range(self.solutions.shape[1]):
-            table[f"x{j}" if f"x{j}" not in table else f"solution x{j}"] = self.solutions[:, j]
+            enter("solution", f"x{j}", self.solutions[:, j])
         return table
 
     def to_pandas(self) -> Any:

@@ -30,7 +30,11 @@ _RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
 
 
 def _column(name: str) -> str:
-    return f"feature {name}" if name in _RESERVED else name
+    """A feature's column: one that is called like another column, or like its stand-in, gets a prefix."""
+    bare = name
+    while bare.startswith("feature "):
+        bare = bare.removeprefix("feature ")
+    return f"feature {name}" if bare in _RESERVED else name
 
 
 def describe_space(space: FeatureSpace) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import platform
+import time
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -29,6 +30,7 @@ from tesselite.tessellation.grid import GridTessellation
 
 FORMAT = 1
 RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
+_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 PROGRESS = (
     "evaluations",
     "seconds",
@@ -143,15 +145,9 @@ class RunFolder:
 
     def __enter__(self) -> RunFolder:
         lock = (self.path / ".lock").open("a+")
-        try:
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(lock):
             lock.close()
-            raise ValueError(f"{self.path}: another process is running here; wait for it or stop it") from None
-        except (ImportError, OSError):
-            pass  # no such locks on this system: two processes in one folder are the user's own risk
+            raise ValueError(f"{self.path}: another process is running here; wait for it or stop it")
         self._lock = lock
         try:
             if self._new:
@@ -273,6 +269,29 @@ class RunFolder:
                 file.write((",".join(_cell(value) for value in row) + "\n").encode())
         except OSError as error:
             raise cannot_write(self.progress_file, error) from error
+
+
+def _locked(lock: IO[str]) -> bool:
+    """Lock an open file for this process alone; False if another still has it after several tries.
+
+    Who only looks whether a run is alive (`tesselite watch`) holds the lock for an instant; a run that starts in this
+    instant waits for it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True  # no such locks on this system: two processes in one folder are the user's own risk
+    for pause in (*_PAUSES, None):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if pause is not None:
+                time.sleep(pause)
+        except OSError:
+            return True  # nor on this file system
+        else:
+            return True
+    return False
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:

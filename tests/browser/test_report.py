@@ -222,8 +222,8 @@ def test_more_features_are_linked_views(bowl_page, runs):
 
 
 def test_names_stay_text(browser, tmp_path):
-    names = (EVIL, "</script><img src=x onerror=\"document.title='broken'\">", "<b>bold</b>")
-    folder = bowl_run(tmp_path / "a <i>b", 3, spec=EVIL, names=names)
+    names = (EVIL, "</script><img src=x onerror=\"document.title='broken'\">", "<b>bold</b>", "=1,1", "-4", "a=b")
+    folder = bowl_run(tmp_path / "a <i>b", 6, spec=EVIL, names=names)
     browser.open(write_report([folder, bowl_run(tmp_path / "other", 3)], tmp_path / "report.html"))
     assert browser.text("title") == EVIL
     assert EVIL.replace("'", "'\"'\"'") in browser.text("command")
@@ -231,6 +231,8 @@ def test_names_stay_text(browser, tmp_path):
     assert EVIL in browser.text("elite-features")
     browser.choose("colour-by", "feature 0")
     assert browser.value("document.title") == f"{EVIL}, bowl · 2 runs"
+    header = next(csv.reader(io.StringIO(browser.value("Page.run.csv()"))))
+    assert header[3:9] == [*names[:3], "'=1,1", "-4", "a=b"]  # nor do spreadsheets take one for a formula
     assert browser.value("document.querySelectorAll('img, b b, main i:not(.track i):not(.legend i)').length") == 0
     assert browser.complaints() == []
 

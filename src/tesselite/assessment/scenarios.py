@@ -159,8 +159,11 @@ class Assessment:
 
 
 def _column(setting: str) -> str:
-    """A setting's column; a scenario that is called like the column of niches gets a prefix."""
-    return setting if setting != "niche" else f"scenario {setting}"
+    """A setting's column; a scenario that is called like the column of niches, or its stand-in, gets a prefix."""
+    bare = setting
+    while bare.startswith("scenario "):
+        bare = bare.removeprefix("scenario ")
+    return f"scenario {setting}" if bare == "niche" else setting
 
 
 def _digest(elites: Elites) -> str:

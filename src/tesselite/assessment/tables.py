@@ -66,12 +66,12 @@ class Table:
         return f"{self.caption}\n\n{text}\n" if self.caption else f"{text}\n"
 
     def to_csv(self) -> str:
-        """Comma-separated values in full precision; empty where there is no value."""
+        """Comma-separated values in full precision; empty where there is no value; no text is a formula."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow(as_text(str(name)) for name in self.columns)
         for row in self.rows:
-            writer.writerow(["" if _nothing(cell) else repr(cell) if isinstance(cell, float) else cell for cell in row])
+            writer.writerow(map(_csv_cell, row))
         return out.getvalue()
 
     def to_latex(self) -> str:
@@ -101,6 +101,25 @@ class Table:
             write_atomically(file, lambda part, text=text: part.write_text(text, encoding="utf-8"))  # type: ignore[misc]
             files.append(file)
         return files
+
+
+def as_text(text: str) -> str:
+    """Text that a spreadsheet would take for a formula, with an apostrophe before it; all other text as it is.
+
+    Names come from other people's problems and archives, and a formula may fetch or run things when a file is opened.
+    """
+    if text.startswith(("=", "+", "-", "@", "\t", "\r")):
+        try:
+            float(text)
+        except ValueError:
+            return f"'{text}"
+    return text
+
+
+def _csv_cell(cell: Any) -> Any:
+    if _nothing(cell):
+        return ""
+    return repr(cell) if isinstance(cell, float) else as_text(cell) if isinstance(cell, str) else cell
 
 
 def _nothing(cell: Any) -> bool:

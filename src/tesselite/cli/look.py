@@ -105,6 +105,7 @@ def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None
     """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation."""
     import numpy as np
 
+    from tesselite.assessment.tables import as_text
     from tesselite.atomic import write_atomically
     from tesselite.run_folder import RUN_FILES
 
@@ -134,9 +135,9 @@ def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None
         columns = elites.columns()
 
         def write_rows(part: Path) -> None:
-            with part.open("w", newline="") as stream:
+            with part.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
-                writer.writerow(columns)
+                writer.writerow(map(as_text, columns))
                 writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
         write_atomically(file, write_rows)

@@ -42,9 +42,15 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
         raise ValueError(f"--elite: expected 'best' or the number of a niche below {archive.n_niches}, got {elite!r}")
     if found is None:
         raise ValueError(f"--elite: niche {elite} of {folder} is empty")
-    title = f"niche {found.niche}, {found.fitness / 5:.3f} m/s" + (f", {scenario} missing" if scenario else "")
-    film(problem.motion(found.solution, scenario), out, title=title)
+    motion = problem.motion(found.solution, scenario)
+    parts = [
+        f"niche {found.niche}",
+        f"{scenario} missing" if scenario else "",
+        "" if motion.reason else f"{motion.speed:.3f} m/s",
+    ]
+    film(motion, out, title=", ".join(part for part in parts if part))
     if as_json:
-        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness})
+        distance = None if motion.reason else motion.distance
+        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness, "distance": distance})
     else:
         typer.echo(str(out))

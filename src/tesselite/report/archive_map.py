@@ -1,5 +1,6 @@
 """The archive as a picture: niches coloured by fitness in two dimensions, parallel axes beyond.
 
+Pair plots of principal components, which go beside the parallel axes, are in `tesselite.report.pair_plots`.
 Cells are painted pixel by pixel through the tessellation's own exact look-up, which draws grids, Voronoi cells and
 any norm alike and takes a moment for a million niches.
 """
@@ -57,7 +58,10 @@ def draw_cells(made: Any, ax: Any, archive: Archive, *, flip_y: bool = False) ->
         aspect="auto",
     )
     _unit_ticks(ax, archive)
-    ax.set(xlabel=space.names[0], ylabel=space.names[1], box_aspect=1.0)
+    ax.set(box_aspect=1.0)
+    # Names are the user's: a dollar sign in them begins no formula.
+    ax.set_xlabel(space.names[0], parse_math=False)
+    ax.set_ylabel(space.names[1], parse_math=False)
     if flip_y:
         ax.invert_yaxis()
     made.colorbar(shown, ax=ax, label="fitness", shrink=0.85)
@@ -100,6 +104,7 @@ def _draw_parallel(made: Any, archive: Archive, title: str) -> None:
         title=title,
     )
     names = [archive.tessellation.space.names[i] for i in axes_shown]
-    ax.set_xticks(range(len(names)), names, rotation=90 if max(map(len, names)) * len(names) > 70 else 0)
+    turn = 90 if max(map(len, names)) * len(names) > 70 else 0
+    ax.set_xticks(range(len(names)), names, rotation=turn, parse_math=False)
     if len(order):
         made.colorbar(lines, ax=ax, label="fitness")

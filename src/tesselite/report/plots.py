@@ -7,13 +7,17 @@ from pathlib import Path
 from tesselite.archive import Archive
 from tesselite.problems import by_name
 from tesselite.report.archive_map import draw_archive
+from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
 from tesselite.run_folder import RunFolder
 
 
 def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
-    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files."""
+    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
+
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components.
+    """
     place = RunFolder.open(folder)
     settings, _ = place.read_settings()
     if not place.archive_file.exists():
@@ -25,8 +29,13 @@ def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
         with figure(13.0, 3.4) as made:
             draw_progress(made, rows, f"{settings.problem}, seed {settings.seed}")
             files.append(save(made, out / f"progress.{kind}"))
+    title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     with figure(7.2, 6.0) as made:
-        title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
         draw_archive(made, archive, title)
         files.append(save(made, out / f"archive.{kind}"))
+    components = pair_components(archive)
+    if components is not None:
+        with figure(*pairs_size(components)) as made:
+            draw_pairs(made, archive, components, title)
+            files.append(save(made, out / f"archive-pairs.{kind}"))
     return files + by_name(settings.problem).draw(archive, out, kind)

@@ -205,19 +205,29 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: int) -> None:
 
 
 def _write_mp4(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:
+    from tesselite.atomic import write_atomically
+
+    write_atomically(path, lambda part: _encode(images, part, rate, ffmpeg))
+
+
+def _encode(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:
+    """Let ffmpeg make an H.264 film of the images; RuntimeError with its words if it fails."""
     first = next(images)
     command = [
         ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
         "-s", f"{first.width}x{first.height}", "-r", f"{rate:.4f}", "-i", "-",
-        "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path),
+        "-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", "-f", "mp4", str(path),
     ]  # fmt: skip
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stderr is not None
-        process.stdin.write(first.tobytes())
-        for image in images:
-            process.stdin.write(image.tobytes())
-        process.stdin.close()
+        try:
+            process.stdin.write(first.tobytes())
+            for image in images:
+                process.stdin.write(image.tobytes())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has given up; what it says tells why
         complaint = process.stderr.read().decode(errors="replace").strip()
     if process.returncode:
         raise RuntimeError(f"ffmpeg failed: {complaint}")

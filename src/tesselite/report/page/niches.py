@@ -5,13 +5,12 @@ Colours are chosen in the browser; the static pictures are in `tesselite.report.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import Tessellation
 from tesselite.feature_space import FeatureSpace
+from tesselite.report.principal import principal_components
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,16 +43,5 @@ def project(space: FeatureSpace, features: Floats) -> tuple[Floats, Floats]:
 
     Signs are fixed: the largest weight of a component is positive. Fewer features give columns of zeros.
     """
-    unit = space.to_unit(features)
-    plane, shares = np.zeros((len(unit), 2)), np.zeros(2)
-    if len(unit) < 2:
-        return plane, shares
-    centred = unit - unit.mean(axis=0)
-    variances, axes = np.linalg.eigh(centred.T @ centred / len(unit))
-    total = float(variances.sum())
-    for component in range(min(2, space.n)):
-        axis: Any = axes[:, -1 - component]
-        axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
-        plane[:, component] = centred @ axis
-        shares[component] = variances[-1 - component] / total if total > 0 else 0.0
-    return plane, shares
+    components = principal_components(space.to_unit(features), 2)
+    return components.places, components.shares

@@ -91,7 +91,8 @@ def _problem(spec: str) -> tuple[Problem | None, str]:
 def locked(folder: Path) -> bool:
     """Whether a live process runs in this folder.
 
-    Tries a shared lock for an instant on the file that a run locks, so the run itself cannot notice.
+    Tries a shared lock for an instant on the file that a run locks. A run that goes on does not notice; one that starts
+    in this instant tries again.
     """
     try:
         import fcntl

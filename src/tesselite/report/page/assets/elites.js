@@ -108,11 +108,13 @@
     };
 
     run.csv = () => {
+      // A spreadsheet takes some names for formulas, unless an apostrophe says that they are text.
+      const as_text = (name) => (/^[=+\-@\t\r]/.test(name) && Number.isNaN(Number(name)) ? `'${name}` : name);
       const quote = (name) => (/[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
       const names = ["niche", "fitness", "evaluation", ...run.features.map((f) => f.name)];
       for (let j = 0; j < run.width; j++) names.push(`x${j}`);
       for (const scenario of described.scenarios) names.push(`fitness in ${scenario.name}`);
-      const lines = [names.map(quote).join(",")];
+      const lines = [names.map(as_text).map(quote).join(",")];
       for (let row = 0; row < n; row++) {
         if (!run.mask[row]) continue;
         const cells = [archive.niches[row], archive.fitness[row], archive.evaluations[row], ...run.features.map((f) => f.values[row])];

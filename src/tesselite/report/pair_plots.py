@@ -1,0 +1,130 @@
+"""The archive beyond two features as pair plots of its principal components.
+
+Cells in two dimensions and parallel axes are in `tesselite.report.archive_map`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import Archive
+from tesselite.report.principal import Components, principal_components
+from tesselite.report.style import FITNESS_COLOURS
+
+_COMPONENTS = 4
+_PANEL_INCHES, _MARGIN_INCHES = 2.1, 1.2
+_FEWEST_ELITES = 3
+_POINTS_SHOWN = 20_000
+_MOST_BARS = 40
+_BAR_COLOUR = "#8a8a8a"
+_NAMES_SHOWN = 3
+_LETTERS_SHOWN = 20
+
+
+def pair_components(archive: Archive) -> Components | None:
+    """Up to four principal components of the elites' unit-scaled features; None where there is nothing to project.
+
+    That is: fewer than three features, fewer than three elites, or elites that all have the same features.
+    """
+    space, features = archive.tessellation.space, archive.elites().features
+    if space.n < 3 or len(features) < _FEWEST_ELITES:
+        return None
+    found = principal_components(space.to_unit(features), min(_COMPONENTS, space.n))
+    n = found.n_varying
+    return Components(found.places[:, :n], found.shares[:n], found.axes[:n]) if n else None
+
+
+def pairs_size(components: Components) -> tuple[float, float]:
+    """Width and height in inches of the figure for `draw_pairs`."""
+    n = len(components.shares)
+    return max(6.4, _PANEL_INCHES * n + _MARGIN_INCHES), _PANEL_INCHES * n + _MARGIN_INCHES
+
+
+def draw_pairs(made: Any, archive: Archive, components: Components, title: str) -> None:
+    """Draw the elites along each pair of components into an empty figure, coloured by fitness, the best on top.
+
+    The lower triangle has the pairs, the diagonal how many elites are where, the last line the features with the
+    largest weights. At most 20,000 points are drawn, evenly taken from best to worst; histograms count all.
+    """
+    fitness = archive.elites().fitness
+    order = np.argsort(archive.sign * fitness, kind="stable")
+    if len(order) > _POINTS_SHOWN:
+        order = order[np.linspace(0, len(order) - 1, _POINTS_SHOWN).round().astype(int)]
+    n = len(components.shares)
+    labels = [f"component {i + 1}\n{_percent(share)} of variance" for i, share in enumerate(components.shares)]
+    axes = made.subplots(n, n, squeeze=False, sharex="col")
+    limits = [_limits(components.places[:, i]) for i in range(n)]
+    shown: Any = None
+    for row in range(n):
+        for column in range(n):
+            ax = axes[row, column]
+            if column > row:
+                ax.set_axis_off()
+                continue
+            ax.set(xlim=limits[column])
+            ax.locator_params(nbins=4)
+            if row == n - 1:
+                ax.set_xlabel(labels[column])
+            if column == row:
+                _draw_histogram(ax, components.places[:, row])
+                continue
+            shown = ax.scatter(
+                components.places[order, column],
+                components.places[order, row],
+                c=fitness[order],
+                cmap=FITNESS_COLOURS if archive.direction == "max" else f"{FITNESS_COLOURS}_r",
+                s=float(np.clip(9000.0 / len(order), 1.5, 18.0)),
+                linewidths=0,
+                rasterized=True,
+            )
+            ax.set_ylim(limits[row])
+            if column == 0:
+                ax.set_ylabel(labels[row])
+            else:
+                ax.tick_params(labelleft=False)
+    total = _percent(float(components.shares.sum()))
+    made.suptitle(f"{title}\n{total} of the variance of features in {n} component{'s' if n > 1 else ''}")
+    made.supxlabel(_weights(archive.tessellation.space.names, components), fontsize=8, parse_math=False)
+    if shown is not None:
+        wide = n > 2  # the corner is two panels wide
+        corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
+        corner.set_in_layout(False)  # there is room; the columns shall not make more
+        made.colorbar(shown, cax=corner, orientation="horizontal", label="fitness")
+
+
+def _draw_histogram(ax: Any, places: npt.NDArray[np.float64]) -> None:
+    """How many elites are where along a component; the count stands on the right, where there is room."""
+    ax.hist(places, bins=int(np.clip(np.sqrt(len(places)), 5, _MOST_BARS)), color=_BAR_COLOUR)
+    ax.spines[["left", "right"]].set_visible((False, True))
+    ax.yaxis.tick_right()
+    ax.yaxis.set_label_position("right")
+    ax.set_ylabel("elites")
+
+
+def _limits(places: npt.NDArray[np.float64]) -> tuple[float, float]:
+    low, high = float(places.min()), float(places.max())
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+
+
+def _weights(names: tuple[str, ...], components: Components) -> str:
+    """The features with the largest weights in each component, a line for each."""
+    lines = ["largest weights of the components"]
+    for i, axis in enumerate(components.axes):
+        largest = np.argsort(-np.abs(axis), kind="stable")[:_NAMES_SHOWN]
+        weights = [f"{axis[j]:+.2f}".replace("-", "\N{MINUS SIGN}") for j in largest]
+        lines.append(f"{i + 1}: " + ", ".join(f"{w} {_short(names[j])}" for w, j in zip(weights, largest, strict=True)))
+    return "\n".join(lines)
+
+
+def _short(name: str) -> str:
+    """A name with its middle left out if it is long: names of features often differ at their ends."""
+    half = _LETTERS_SHOWN // 2
+    return name if len(name) <= _LETTERS_SHOWN else f"{name[: half - 1]}…{name[-half:]}"

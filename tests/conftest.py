@@ -1,0 +1,33 @@
+"""Small finished runs that several test files share: one made for each file, copies for each test."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hill_runs import make
+from tesselite.run import start
+
+
+@pytest.fixture(scope="module")
+def grid_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("grid") / "run"
+    return start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5)
+
+
+@pytest.fixture(scope="module")
+def cvt_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cvt") / "run"
+    return start(make(), folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5)
+
+
+@pytest.fixture
+def grid_folder(grid_run, tmp_path):
+    return Path(shutil.copytree(grid_run.folder, tmp_path / "run"))
+
+
+@pytest.fixture
+def cvt_folder(cvt_run, tmp_path):
+    return Path(shutil.copytree(cvt_run.folder, tmp_path / "cvt"))

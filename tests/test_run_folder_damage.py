@@ -1,0 +1,155 @@
+"""Files of a run that are damaged, foreign or changed: each is refused, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tesselite as tl
+from hill_runs import make, refused
+from tesselite.archive_file import load_archive
+from tesselite.run import resume, start
+from tesselite.run_folder import RunFolder
+
+
+def edit_settings(folder: Path, **changes) -> None:
+    about = json.loads((folder / "settings.json").read_text())
+    (folder / "settings.json").write_text(json.dumps({**about, **changes}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "3", '{"format": 1}', '{"format": 1, "version": "0.1.0", "seed": 1}', "\0" * 100],
+)
+def test_damaged_settings_are_refused(grid_folder, text):
+    (grid_folder / "settings.json").write_text(text)
+    refused(grid_folder, r"settings\.json: damaged, or not settings of a tesselite run")
+
+
+def test_settings_of_wrong_kinds_are_refused(grid_folder):
+    original = (grid_folder / "settings.json").read_text()
+    for change in ({"evaluations": "many"}, {"seed": None}, {"batch_size": True}, {"niches": {}}, {"niches": 3}):
+        (grid_folder / "settings.json").write_text(original)
+        edit_settings(grid_folder, **change)
+        refused(grid_folder, r"settings\.json: damaged")
+    (grid_folder / "settings.json").write_bytes(b"\xff\xfe\x00")
+    refused(grid_folder, r"settings\.json: damaged")
+
+
+def test_another_format_is_refused_and_another_version_only_on_request(grid_folder, grid_run):
+    edit_settings(grid_folder, format=99, version="9.0")
+    refused(grid_folder, r"written in format 99 by tesselite 9\.0; this is .* reads format 1")
+    edit_settings(grid_folder, format=1)
+    refused(grid_folder, r"started by tesselite 9\.0, this is .*--other-version")
+    edit_settings(grid_folder, evaluations=2500)
+    summary = resume(grid_folder, make(), other_version=True)
+    assert summary.search.evaluations == 2500
+    assert RunFolder.open(grid_folder).read_settings()[1] == tl.__version__
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def test_a_damaged_or_foreign_archive_is_refused(grid_folder, cvt_folder):
+    file = grid_folder / "archive.parquet"
+    original = file.read_bytes()
+    truncate(file)
+    refused(grid_folder, r"archive\.parquet: not a readable Parquet file, or damaged")
+    file.write_bytes(b"")
+    refused(grid_folder, r"archive\.parquet: not a readable Parquet file, or damaged")
+    pq.write_table(pa.table({"niche": [1, 2]}), file)
+    refused(grid_folder, r"archive\.parquet: a Parquet file, but not an archive of tesselite")
+    table = pq.read_table(pa.BufferReader(original))
+    about = json.loads(table.schema.metadata[b"tesselite"])
+    pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about | {"format": 7})}), file)
+    refused(grid_folder, r"archive\.parquet: written in format 7 by tesselite")
+    pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about | {"out_of_bounds": 7})}), file)
+    refused(grid_folder, r"archive\.parquet: damaged")
+    pq.write_table(table.slice(1), file)
+    refused(grid_folder, r"archive\.parquet: damaged")
+    tl.Archive.load(cvt_folder / "archive.parquet").save(file)
+    refused(grid_folder, r"archive\.parquet: this archive was made on another tessellation")
+    file.write_bytes(original)
+    tl.Archive.load(file).save(file)
+    refused(grid_folder, r"archive\.parquet: an archive, but not the checkpoint of a search")
+
+
+def test_no_flipped_byte_of_an_archive_goes_unnoticed(grid_run, tmp_path):
+    original = (grid_run.folder / "archive.parquet").read_bytes()
+    right = load_archive(grid_run.folder / "archive.parquet").in_order_of_filling()
+    file, rng = tmp_path / "archive.parquet", np.random.default_rng(3)
+    noticed = 0
+    for position in rng.choice(len(original), 300, replace=False):
+        damaged = bytearray(original)
+        damaged[position] ^= 1 << rng.integers(8)
+        file.write_bytes(damaged)
+        try:
+            loaded = load_archive(file)
+        except ValueError as error:
+            assert str(file) in str(error)  # noqa: PT017
+            noticed += 1
+            continue
+        # Some bytes (statistics, say) tell nothing about the content.
+        for name in ("niches", "fitness", "features", "solutions", "evaluations"):
+            assert np.array_equal(getattr(loaded.in_order_of_filling(), name), getattr(right, name)), position
+    assert noticed > 150
+
+
+def test_the_archive_of_another_run_is_refused(grid_folder, tmp_path):
+    other = start(make(), tmp_path / "b", evaluations=500, grid=[6, 7], batch_size=50, initial=200, seed=6)
+    shutil.copy(other.folder / "archive.parquet", grid_folder)
+    refused(grid_folder, r"archive\.parquet: saved by a search with seed 6, this has 5")
+
+
+@pytest.mark.parametrize(
+    ("damage", "match"),
+    [
+        (lambda text: "", r"progress\.csv: damaged or foreign"),
+        (lambda text: "date,money\n1,2\n", r"progress\.csv: damaged or foreign; expected the columns evaluations, "),
+        (lambda text: text.replace("\n100,", "\nhundred,"), r"progress\.csv: damaged in line 3 \('hundred"),
+        (lambda text: text.replace("\n100,", "\n100,1,"), r"progress\.csv: damaged in line 3"),
+        (lambda text: text + "\0\0\0\0\n", r"progress\.csv: damaged in line 42"),
+    ],
+)
+def test_damaged_progress_is_refused(grid_folder, damage, match):
+    file = grid_folder / "progress.csv"
+    text = damage(file.read_text())
+    file.write_text(text)
+    refused(grid_folder, match)
+    edit_settings(grid_folder, evaluations=2100)
+    refused(grid_folder, match)
+    file.unlink()
+    assert resume(grid_folder, make()).search.evaluations == 2100  # as the message says, it works without
+
+
+def test_damaged_centroids_are_refused(cvt_folder, tmp_path):
+    file = cvt_folder / "centroids.parquet"
+    original = file.read_bytes()
+    truncate(file)
+    refused(cvt_folder, r"centroids\.parquet: not a readable Parquet file")
+    file.unlink()
+    refused(cvt_folder, r"centroids\.parquet")
+    file.write_bytes(original)
+    niches = tl.Archive.load(cvt_folder / "archive.parquet").tessellation
+    moved = niches.centroids.copy()
+    moved[3, 1] = np.nextafter(moved[3, 1], 0)
+    tl.VoronoiTessellation(niches.space, moved).save(file)
+    refused(cvt_folder, "the niches or the problem's features are not those")
+
+
+def test_a_problem_that_changed_is_refused(grid_folder):
+    match = "the solutions, features, direction or floor of hill are not those that the run was started with"
+    refused(grid_folder, match, problem=make(low=-1.5))
+    refused(grid_folder, match, problem=make(width=4))
+    refused(grid_folder, match, problem=make(direction="min"))
+    refused(grid_folder, match, problem=make(floor=-1.0))
+    refused(grid_folder, match, problem=make(features={"a": (0.0, 1.0), "b": (-1.0, 2.5)}))
+    refused(grid_folder, match, problem=make(features={"a": (0.0, 1.0), "c": (-1.0, 2.0)}))
+    refused(grid_folder, "there is no problem 'hill'", problem=None)
