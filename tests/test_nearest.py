@@ -34,7 +34,7 @@ def nearest(points, centroids, p):
 def kinds(d, p):
     if p != 2.0:
         return ["brute", "tree"]
-    return ["brute", "tree", "panels", "table"] if d == 2 else ["brute", "tree", "panels"]
+    return ["brute", "tree", "panels", "principal", *(["table"] if d == 2 else [])]
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,7 +68,7 @@ def test_agrees_with_brute_force_ties_and_duplicates_included(seed, d, k, p, lev
             np.testing.assert_array_equal(found, expected, err_msg=kind)
 
 
-@pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels"])
+@pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels", "principal"])
 def test_hand_solved(kind):
     index = build_index(np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9], [0.5, 0.9]]), 2.0, kind)
     points = np.array([[0.0, 0.0], [1.0, 0.2], [0.5, 1.0], [0.5, 0.1], [50.0, 0.0], [-1e200, 5.0]])

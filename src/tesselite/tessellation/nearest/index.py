@@ -15,7 +15,7 @@ from tesselite.threads import checked_threads, in_chunks
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-KINDS = ("brute", "tree", "table", "panels")
+KINDS = ("brute", "tree", "table", "panels", "principal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,8 @@ def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None)
     A "table" is for two features and p = 2, "panels" for p = 2; "tree" and "brute" are for all.
     """
     from tesselite.tessellation.nearest import rows
-    from tesselite.tessellation.nearest.panels import panel_index_tables
+    from tesselite.tessellation.nearest.filtered import filter_tables
+    from tesselite.tessellation.nearest.principal import leading_components
     from tesselite.tessellation.nearest.table import candidate_table
     from tesselite.tessellation.nearest.tree import tree_tables
 
@@ -82,10 +83,13 @@ def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None)
         raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
     if kind == "table" and (d != 2 or p != 2.0):
         raise ValueError(f"kind: a table needs two features and p = 2, got {d} and p = {p}")
-    if kind == "panels":
+    if kind in ("panels", "principal"):
         if p != 2.0:
-            raise ValueError(f"kind: panels need p = 2, got p = {p}")
-        return Index(kind, rows.PANELS, centroids, 2.0, *panel_index_tables(centroids))
+            raise ValueError(f"kind: {kind} needs p = 2, got p = {p}")
+        center, components = centroids.mean(axis=0), None
+        if kind == "principal":
+            center, components, _ = leading_components(centroids, min(24, d))
+        return Index(kind, rows.FILTERED, centroids, 2.0, *filter_tables(centroids, center, components))
     floats, ints = tree_tables(centroids, with_nodes=kind != "brute")
     code = rows.TREE if kind != "brute" else rows.BRUTE
     if kind == "table":

@@ -203,3 +203,42 @@ def lowest_bit(typing: Any, mask: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return signature, generate
+
+
+@vector_operation
+def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
+    """Squared distance of a[at:at + d] (either width) and b[to:to + d] (float64), summed in eight lanes, then across."""
+    whole = types.int64
+    signature = types.float64(a, whole, b, whole, whole)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        double = ir.VectorType(ir.DoubleType(), LANES)
+        given = element(sig.args[0].dtype)
+
+        def widened(value: Any, kind: Any) -> Any:
+            return value if given == ir.DoubleType() else builder.fpext(value, kind)
+
+        lanes = ir.Constant(ir.IntType(64), LANES)
+        xs = data_pointer(context, builder, sig.args[0], args[0])
+        cs = data_pointer(context, builder, sig.args[2], args[2])
+        total = cgutils.alloca_once_value(builder, ir.Constant(double, None))
+        rest = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
+        n = builder.sdiv(args[4], lanes)
+        with cgutils.for_range(builder, n) as loop:
+            j = builder.mul(loop.index, lanes)
+            x = widened(load_lanes(builder, xs, builder.add(args[1], j), ir.VectorType(given, LANES)), double)
+            gap = builder.fsub(x, load_lanes(builder, cs, builder.add(args[3], j), double))
+            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
+        done = builder.mul(n, lanes)
+        with cgutils.for_range(builder, builder.sub(args[4], done)) as loop:
+            j = builder.add(done, loop.index)
+            x = widened(builder.load(builder.gep(xs, [builder.add(args[1], j)])), ir.DoubleType())
+            gap = builder.fsub(x, builder.load(builder.gep(cs, [builder.add(args[3], j)])))
+            builder.store(builder.fadd(builder.load(rest), builder.fmul(gap, gap)), rest)
+        sums = builder.load(total)
+        result = builder.load(rest)
+        for i in range(LANES):
+            result = builder.fadd(result, builder.extract_element(sums, ir.Constant(ir.IntType(32), i)))
+        return result
+
+    return signature, generate
