@@ -90,6 +90,108 @@ def test_crowded_centroids_in_two_dimensions():
     np.testing.assert_array_equal(build_index(centroids).query(points), nearest(points, centroids, 2.0))
 
 
+FILTERS = ["panels", "principal", None]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.sampled_from([24, 41, 130]),
+    rank=st.sampled_from([1, 3, 8]),
+    k=st.sampled_from([1, 2, 17, 130, 500]),
+    levels=st.sampled_from([2, 8, 2**20]),
+    noise=st.sampled_from([0.0, 2.0**-40, 2.0**-12, 0.25]),
+)
+def test_correlated_data_ties_and_duplicates_included(seed, d, rank, k, levels, noise):
+    rng = np.random.default_rng(seed)
+    # Small integers times powers of two: squares and their sums are exact, so ties are ties.
+    mix = rng.integers(-3, 4, (rank, d))
+
+    def draw(n):
+        return rng.integers(0, levels + 1, (n, rank)) / levels @ mix / 8 + noise * rng.integers(-1, 2, (n, d))
+
+    centroids = draw(k)
+    a, b = rng.integers(0, k, (2, 30))
+    points = np.concatenate(
+        [draw(30), (centroids[a] + centroids[b]) / 2, centroids[:10], 10 * draw(10), -1e9 * draw(3)]
+    )
+    expected = nearest(points, centroids, 2.0)
+    for kind in FILTERS:
+        np.testing.assert_array_equal(build_index(centroids, 2.0, kind).query(points), expected, err_msg=str(kind))
+
+
+@pytest.mark.parametrize("kind", FILTERS)
+@pytest.mark.parametrize("d", [3, 30])
+def test_degenerate_centroids(kind, d):
+    rng = np.random.default_rng(d)
+    points = np.concatenate([rng.random((20, d)), np.full((1, d), 0.25), np.zeros((1, d))])
+    constant = rng.random((300, d))
+    constant[:, 1:] = 0.5
+    far = rng.random((300, d))
+    far[7] = 1e12
+    sets = {
+        "one": np.full((1, d), 0.3),
+        "all equal": np.full((200, d), 0.25),
+        "all zero": np.zeros((200, d)),
+        "two places": np.repeat([[0.25] * d, [0.75] * d], 100, axis=0),
+        "constant columns": constant,
+        "one far away": far,
+        "tiny": 1e-160 * rng.random((200, d)),
+        "all but equal": 0.5 + 2.0**-52 * rng.integers(0, 3, (200, d)),
+    }
+    for name, centroids in sets.items():
+        found = build_index(centroids, 2.0, kind).query(np.concatenate([points, centroids[::9]]))
+        expected = nearest(np.concatenate([points, centroids[::9]]), centroids, 2.0)
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(-45, 45),
+    beyond=st.integers(-45, 45),
+    d=st.sampled_from([3, 24]),
+    kind=st.sampled_from(FILTERS),
+)
+def test_sizes_beyond_single_precision(seed, size, beyond, d, kind):
+    rng = np.random.default_rng(seed)
+    centroids = rng.normal(size=(150, d)) * 10.0**size
+    points = np.concatenate(
+        [
+            rng.normal(size=(20, d)) * 10.0**size,
+            rng.normal(size=(20, d)) * 10.0**beyond,
+            centroids[:20] * rng.uniform(1.9, 2.1, (20, 1)),  # about as far out as the filter goes
+        ]
+    )
+    np.testing.assert_array_equal(build_index(centroids, 2.0, kind).query(points), nearest(points, centroids, 2.0))
+
+
+@pytest.mark.parametrize("kind", ["brute", "tree", "panels", "principal"])
+def test_batches_do_not_change_the_result(kind):
+    rng = np.random.default_rng(3)
+    centroids = rng.integers(0, 9, (700, 25)) / 8
+    points = rng.integers(0, 17, (101, 25)) / 16
+    index = build_index(centroids, 2.0, kind)
+    together = index.query(points)
+    np.testing.assert_array_equal(together, nearest(points, centroids, 2.0))
+    for size in (1, 2, 3, 6, 7, 47, 48, 49):
+        found = [index.query(points[first : first + size]) for first in range(0, len(points), size)]
+        np.testing.assert_array_equal(np.concatenate(found), together, err_msg=str(size))
+
+
+def test_the_kind_follows_the_centroids():
+    rng = np.random.default_rng(4)
+    # Smooth walks: a few directions hold nearly all of their variance.
+    walks = np.cumsum(np.cumsum(rng.normal(size=(1500, 120)), axis=1), axis=1)
+    assert build_index(walks).kind == "principal"
+    assert build_index(rng.random((1500, 120))).kind == "panels"
+    assert build_index(rng.random((1500, 6))).kind == "panels"
+    crowd = np.concatenate([0.5 + 1e-4 * rng.random((1490, 6)), rng.random((10, 6))])
+    assert build_index(crowd).kind == "tree"
+    points = np.cumsum(np.cumsum(rng.normal(size=(300, 120)), axis=1), axis=1)
+    np.testing.assert_array_equal(build_index(walks).query(points), nearest(points, walks, 2.0))
+
+
 @pytest.mark.parametrize("d", [2, 6, 20])
 def test_threads_do_not_change_the_result(d):
     rng = np.random.default_rng(1)

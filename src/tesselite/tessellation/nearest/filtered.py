@@ -94,6 +94,16 @@ def filter_tables(centroids: Floats, center: Floats, components: Floats | None =
     return np.concatenate(parts), ints
 
 
+def expected_candidates(centroids: Floats, floats: Floats) -> float:
+    """How many centroids a filter of all coordinates leaves on average, for points where some of the centroids are."""
+    step, longest, error = floats[1], floats[4], floats[5]
+    doubt = 4.0 * longest * (step * np.sqrt(centroids.shape[1] / 12.0) + error)  # of a squared distance
+    rows = centroids[:: -(-len(centroids) // 8192)]
+    probes = rows[:: -(-len(rows) // 64)]
+    counts = [((rows - probe) ** 2).sum(axis=1) <= doubt for probe in probes]
+    return float(np.mean([count.sum() - 1 for count in counts])) * len(centroids) / len(rows) + 1.0
+
+
 @kernel()
 def _length(y: Floats, first: int, n: int) -> float:
     """Length of y[first:first + n], in four sums: one would wait for itself."""

@@ -192,7 +192,7 @@ def any_reaches(typing: Any, values: Any, at: Any, limit: Any) -> Any:
 
 @vector_operation
 def project_rows(typing: Any, gaps: Any, d: Any, components: Any, at: Any, out: Any, to: Any, stride: Any) -> Any:
-    """out[to + r * stride:] = products of row r of six, gaps (d, 6), with eight components, (d, 8) at components[at:]."""
+    """out[to + r * stride:] = products of row r of gaps (d, 6) with eight components, (d, 8) at components[at:]."""
     whole = types.int64
     signature = types.void(gaps, whole, components, whole, out, whole, whole)
 

@@ -207,7 +207,7 @@ def lowest_bit(typing: Any, mask: Any) -> Any:
 
 @vector_operation
 def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
-    """Squared distance of a[at:at + d] (either width) and b[to:to + d] (float64), summed in eight lanes, then across."""
+    """Squared distance of a[at:at + d] (either width) and b[to:to + d] (float64), summed in lanes, then across."""
     whole = types.int64
     signature = types.float64(a, whole, b, whole, whole)
 
