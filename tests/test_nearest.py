@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tesselite.compiled import kernel
 from tesselite.tessellation.nearest import build_index
+from tesselite.tessellation.nearest.powers import LEAST, MOST, TOLERANCE, lane_powers
 
-NORMS = [2.0, 1.0, 0.5, np.inf, 3.0]
+POWERS = [0.3, 1.5, 3.0, 7.3, 100.0]  # by the C library's pow, which is not NumPy's to the last bit
+NORMS = [2.0, 1.0, 0.5, np.inf, *POWERS]
 
 
 def nearest(points, centroids, p):
@@ -57,15 +60,36 @@ def test_agrees_with_brute_force_ties_and_duplicates_included(seed, d, k, p, lev
             rng.normal(size=(10, d)) * 10.0 ** rng.integers(-3, 30, (10, 1)),
         ]
     )
-    expected = nearest(points, centroids, p)
+    with np.errstate(over="ignore"):
+        expected = nearest(points, centroids, p)
     for kind in kinds(d, p):
         found = build_index(centroids, p, kind).query(points)
-        if p == 3.0:  # pow differs between libraries in the last bit: compare the distances instead
-            gap = (np.abs(points - centroids[found]) ** p).sum(axis=1)
-            least = (np.abs(points - centroids[expected]) ** p).sum(axis=1)
+        if p in POWERS:
+            with np.errstate(over="ignore"):
+                gap = (np.abs(points - centroids[found]) ** p).sum(axis=1)
+                least = (np.abs(points - centroids[expected]) ** p).sum(axis=1)
             np.testing.assert_allclose(gap, least, rtol=1e-12)
+            np.testing.assert_array_equal(found, build_index(centroids, p, "brute").query(points))
         else:
             np.testing.assert_array_equal(found, expected, err_msg=kind)
+
+
+@kernel()
+def rough_powers(data, x, p, out):
+    return lane_powers(data, 0, 8, x, len(x), 1.0, out, 0, p)
+
+
+@pytest.mark.parametrize("p", [LEAST, 0.7, 2.5, 10.0, MOST])
+def test_rough_powers_are_within_their_tolerance(p):
+    rng = np.random.default_rng(6)
+    out = np.empty(8)
+    for size in (0.0, -3.0, -200.0 / p, 150.0 / p):
+        gaps = rng.random((3, 8)) * 10.0 ** min(max(size, -280.0), 280.0)
+        gaps[0, 0] = 0.0
+        mask = rough_powers(gaps.ravel(), np.zeros(3), p, out)
+        exact = (gaps**p).sum(axis=0)
+        np.testing.assert_allclose(out, exact, rtol=TOLERANCE, atol=1e-300)
+        assert mask == sum(1 << i for i in range(8) if exact[i] <= 1.0)
 
 
 @pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels", "principal"])
