@@ -34,7 +34,7 @@ Ints = npt.NDArray[np.int64]
 
 _BLOCK = 8 * ROWS  # rows that meet a panel while it is cached
 _REACH = 2.0  # points are rounded to integers if they are no farther out than so many times the farthest centroid
-_GROUPS = 160  # of panels, whose maxima are kept, at most
+_GROUPS = 320  # of panels, whose maxima are kept, at most
 _CHUNK = 16_384  # centroids that are rounded at a time
 
 # Floats of the table: 1 / step and step of a point, unit of a score, largest length of a point, largest length of a
@@ -283,15 +283,16 @@ def filtered_rows(
     bias = ints.view(np.int32)[2 * _INT_HEAD : 2 * _INT_HEAD + n_panels * COLUMNS]
     panels = ints.view(np.int16)[4 * _INT_HEAD + 2 * n_panels * COLUMNS :]
     unit = floats[2]
-    block = min(_BLOCK, -(-(stop - start) // ROWS) * ROWS)
+    rows = _BLOCK if n_groups <= 160 else _BLOCK // 2
+    block = min(rows, -(-(stop - start) // ROWS) * ROWS)
     xs = np.zeros(block * steps, np.int32)
     y = np.zeros(ROWS * (d if q == 0 else in_eights + 1))
     gaps = np.zeros(ROWS * d if q > 0 else 1)
     lengths, errors = np.empty(block), np.empty(block)
     maxima = np.empty(n_groups * block * LANES, np.int32)
     scores = np.empty(COLUMNS, np.int32)
-    for first in range(start, stop, _BLOCK):
-        n = min(_BLOCK, stop - first)
+    for first in range(start, stop, rows):
+        n = min(rows, stop - first)
         stride = -(-n // ROWS) * ROWS * LANES
         _prepare(points, first, n, floats, ints, xs, y, gaps, lengths, errors)
         _enter_maxima(xs, n, ints, bias, panels, maxima)
