@@ -33,8 +33,8 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _BLOCK = 8 * ROWS  # rows that meet a panel while it is cached
-_REACH = 2.0  # points are rounded to integers if they are no farther out than so many times the farthest centroid
-_GROUPS = 320  # of panels, whose maxima are kept, at most
+_REACH = 2.0  # points that are farther out than so many times the farthest centroid are scaled down
+_GROUPS = 320  # of panels, whose maxima are kept, at most; of half as many rows if they are many
 _CHUNK = 16_384  # centroids that are rounded at a time
 
 # Floats of the table: 1 / step and step of a point, unit of a score, largest length of a point, largest length of a
@@ -58,7 +58,7 @@ def filter_tables(centroids: Floats, center: Floats, components: Floats | None =
     longest = float(np.sqrt(max(part.max() for part in squares)))
     # What double precision leaves uncertain of a length of 1, in a sum and in what is left over of a square.
     slack, blur = (d + 16) * 2.0**-50, 0.0 if components is None else 4.0 * float(np.sqrt(d * 2.0**-52))
-    usable = 1e-100 < longest < 1e100  # otherwise no point is near enough for the filter, and all centroids are tried
+    usable = 1e-100 < longest < 1e100  # otherwise all centroids are tried
     step = _REACH * longest / LARGEST if usable else 1.0
     step_centroid = longest / LARGEST if usable else 1.0
     unit = step * step_centroid
@@ -187,10 +187,12 @@ def _prepare(
     y: Floats,
     gaps: Floats,
     lengths: Floats,
+    scales: Floats,
     errors: Floats,
 ) -> None:
-    """Round rows first..first + n: their integers, their lengths (negative: too far out), the errors of their scores.
+    """Round rows first..first + n: their integers, their lengths, and the errors of their scores.
 
+    Rows that are too far out are scaled down; a scale of -1 says that a row, or the filter, is not usable.
     Scratch: `y` (6 * width,) and, for principal parts, `gaps` (6 * d,).
     """
     d = points.shape[1]
@@ -222,13 +224,21 @@ def _prepare(
                 inside = _length(y, at, q)
                 y[at + q] = np.sqrt(max((a + b) - inside * inside, 0.0))
             length = _length(y, at, width)
-            lengths[t + r] = -1.0
-            if length <= floats[3]:  # false for NaN too
-                error = _round_row(y, at, width, floats, halves, 2 * (t * steps + r)) + floats[7] * length
+            lengths[t + r], scales[t + r] = length, -1.0
+            if floats[3] > 0.0 and length < 1e100:  # false for NaN too
+                scale = 1.0
+                if length > floats[3]:
+                    scale = (1.0 - 1e-12) * floats[3] / length
+                    for j in range(at, at + width):
+                        y[j] *= scale
+                error = _round_row(y, at, width, floats, halves, 2 * (t * steps + r)) + floats[7] * scale * length
                 reach = length + floats[4]
-                lengths[t + r] = length
+                scales[t + r] = scale
                 errors[t + r] = (
-                    error * floats[4] + (length + error) * floats[5] + 0.51 * floats[2] + floats[6] * reach * reach
+                    error * floats[4]
+                    + (scale * length + error) * floats[5]
+                    + (0.51 if scale == 1.0 else 1.51) * floats[2]  # the bias is rounded once, or twice
+                    + scale * floats[6] * reach * reach
                 )
 
 
@@ -273,66 +283,137 @@ def _limit(score: float) -> int:
 
 
 @kernel()
+def _among_groups(
+    points: Floats,
+    row: int,
+    centroids: Floats,
+    xs: npt.NDArray[np.int32],
+    x_at: int,
+    ints: Ints,
+    bias: npt.NDArray[np.int32],
+    panels: npt.NDArray[np.int16],
+    maxima: npt.NDArray[np.int32],
+    at: int,
+    stride: int,
+    unit: float,
+    length: float,
+    scale: float,
+    error: float,
+    scores: npt.NDArray[np.int32],
+) -> int:
+    """The nearest centroid of a row whose maxima are at maxima[at + group * stride:]; `scores` (16,) is scratch."""
+    d = points.shape[1]
+    n_panels, steps, in_group, by_parts = ints[0], ints[1], ints[2], ints[3] > 0
+    n_groups = -(-n_panels // in_group)
+    champion, near, exact = -1, -1.0, -1.0
+    best = strided_maximum(maxima, at, stride, n_groups)
+    # By parts: first only the nearest by its parts, whose distance then bounds the others'.
+    limit = best if by_parts else _limit(best - 2.0 * error / unit)
+    for turn in range(2 if by_parts else 1):
+        for group in range(n_groups):
+            if not any_reaches(maxima, at + group * stride, limit):
+                continue
+            for panel in range(group * in_group, min((group + 1) * in_group, n_panels)):
+                mask = row_hits(
+                    xs, x_at, steps, panels, panel * steps * 2 * COLUMNS, bias, panel * COLUMNS, limit, scores
+                )
+                while mask != 0:
+                    i = lowest_bit(mask)
+                    mask &= mask - 1
+                    c = panel * COLUMNS + i
+                    if c == champion or scores[i] < limit:
+                        continue
+                    before = champion
+                    champion, near, exact = _challenge(points, row, centroids, c, champion, near, exact)
+                    if turn == 1 and champion != before:
+                        limit = _limit((0.5 * scale * (length * length - near) - error) / unit)
+            if by_parts and turn == 0:
+                near = row_square(points, row * d, centroids, champion * d, d)
+                limit = _limit((0.5 * scale * (length * length - near) - error) / unit)
+                break
+    return champion
+
+
+@kernel()
+def _scale_row(
+    scale: float,
+    xs: npt.NDArray[np.int32],
+    x_at: int,
+    ints: Ints,
+    bias: npt.NDArray[np.int32],
+    panels: npt.NDArray[np.int16],
+    scaled: npt.NDArray[np.int32],
+    maxima: npt.NDArray[np.int32],
+    at: int,
+    stride: int,
+) -> None:
+    """The maxima of a row that was scaled down, as `_enter_maxima`: with biases that are scaled down as well."""
+    n_panels, steps, in_group = ints[0], ints[1], ints[2]
+    for c in range(n_panels * COLUMNS):
+        scaled[c] = np.int32(scale * bias[c]) if bias[c] != LOWEST else LOWEST
+    for panel in range(n_panels):
+        to = at + panel // in_group * stride
+        if panel % in_group == 0:
+            for i in range(LANES):
+                maxima[to + i] = LOWEST
+        row_maxima(xs, x_at, steps, panels, panel * steps * 2 * COLUMNS, scaled, panel * COLUMNS, maxima, to)
+
+
+@kernel()
 def filtered_rows(
     points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints
 ) -> None:
     """out[start:stop] = ids of the nearest centroids, the lowest on ties."""
     d = points.shape[1]
-    n_panels, steps, in_group, q, in_eights = ints[0], ints[1], ints[2], ints[3], ints[4]
-    n_groups = -(-n_panels // in_group)
+    n_panels, steps, q, in_eights = ints[0], ints[1], ints[3], ints[4]
+    n_groups = -(-n_panels // ints[2])
     bias = ints.view(np.int32)[2 * _INT_HEAD : 2 * _INT_HEAD + n_panels * COLUMNS]
     panels = ints.view(np.int16)[4 * _INT_HEAD + 2 * n_panels * COLUMNS :]
     unit = floats[2]
-    rows = _BLOCK if n_groups <= 160 else _BLOCK // 2
+    rows = _BLOCK if n_groups <= _GROUPS // 2 else _BLOCK // 2
     block = min(rows, -(-(stop - start) // ROWS) * ROWS)
     xs = np.zeros(block * steps, np.int32)
     y = np.zeros(ROWS * (d if q == 0 else in_eights + 1))
     gaps = np.zeros(ROWS * d if q > 0 else 1)
-    lengths, errors = np.empty(block), np.empty(block)
+    lengths, scales, errors = np.empty(block), np.empty(block), np.empty(block)
     maxima = np.empty(n_groups * block * LANES, np.int32)
     scores = np.empty(COLUMNS, np.int32)
+    scaled = np.empty(0, np.int32)
     for first in range(start, stop, rows):
         n = min(rows, stop - first)
         stride = -(-n // ROWS) * ROWS * LANES
-        _prepare(points, first, n, floats, ints, xs, y, gaps, lengths, errors)
+        _prepare(points, first, n, floats, ints, xs, y, gaps, lengths, scales, errors)
         _enter_maxima(xs, n, ints, bias, panels, maxima)
         for r in range(n):
             row = first + r
-            champion, near, exact = -1, -1.0, -1.0
-            if lengths[r] < 0.0:
-                champion = 0
+            x_at = r // ROWS * steps * ROWS + r % ROWS
+            biases = bias
+            if 0.0 < scales[r] < 1.0:
+                if len(scaled) == 0:
+                    scaled = np.empty(n_panels * COLUMNS, np.int32)
+                biases = scaled
+                _scale_row(scales[r], xs, x_at, ints, bias, panels, scaled, maxima, r * LANES, stride)
+            if scales[r] > 0.0:
+                out[row] = _among_groups(
+                    points,
+                    row,
+                    centroids,
+                    xs,
+                    x_at,
+                    ints,
+                    biases,
+                    panels,
+                    maxima,
+                    r * LANES,
+                    stride,
+                    unit,
+                    lengths[r],
+                    scales[r],
+                    errors[r],
+                    scores,
+                )
+            else:
+                champion, near, exact = 0, -1.0, -1.0
                 for c in range(1, len(centroids)):
                     champion, near, exact = _challenge(points, row, centroids, c, champion, near, exact)
                 out[row] = champion
-                continue
-            x_at = r // ROWS * steps * ROWS + r % ROWS
-            best = strided_maximum(maxima, r * LANES, stride, n_groups)
-            limit = _limit(best - 2.0 * errors[r] / unit)
-            passes = 1
-            if q > 0:  # first only the nearest by its parts, whose distance then bounds the others'
-                limit = best
-                passes = 2
-            for turn in range(passes):
-                for group in range(n_groups):
-                    if not any_reaches(maxima, group * stride + r * LANES, limit):
-                        continue
-                    for panel in range(group * in_group, min((group + 1) * in_group, n_panels)):
-                        mask = row_hits(
-                            xs, x_at, steps, panels, panel * steps * 2 * COLUMNS, bias, panel * COLUMNS, limit, scores
-                        )
-                        while mask != 0:
-                            i = lowest_bit(mask)
-                            mask &= mask - 1
-                            c = panel * COLUMNS + i
-                            if c == champion or scores[i] < limit:
-                                continue
-                            before = champion
-                            champion, near, exact = _challenge(points, row, centroids, c, champion, near, exact)
-                            if turn == 1 and champion != before:
-                                bound = 0.5 * (lengths[r] * lengths[r] - near) - errors[r]
-                                limit = _limit(bound / unit)
-                    if turn + 1 < passes:
-                        near = row_square(points, row * d, centroids, champion * d, d)
-                        limit = _limit((0.5 * (lengths[r] * lengths[r] - near) - errors[r]) / unit)
-                        break
-            out[row] = champion
