@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tesselite.compiled import kernel
 from tesselite.tessellation.nearest import build_index
+from tesselite.tessellation.nearest.powers import LEAST, MOST, TOLERANCE, lane_powers
 
-NORMS = [2.0, 1.0, 0.5, np.inf, 3.0]
+POWERS = [0.3, 1.5, 3.0, 7.3, 100.0]  # by the C library's pow, which is not NumPy's to the last bit
+NORMS = [2.0, 1.0, 0.5, np.inf, *POWERS]
 
 
 def nearest(points, centroids, p):
@@ -34,7 +37,7 @@ def nearest(points, centroids, p):
 def kinds(d, p):
     if p != 2.0:
         return ["brute", "tree"]
-    return ["brute", "tree", "panels", "table"] if d == 2 else ["brute", "tree", "panels"]
+    return ["brute", "tree", "panels", "principal", *(["table"] if d == 2 else [])]
 
 
 @settings(max_examples=60, deadline=None)
@@ -57,18 +60,39 @@ def test_agrees_with_brute_force_ties_and_duplicates_included(seed, d, k, p, lev
             rng.normal(size=(10, d)) * 10.0 ** rng.integers(-3, 30, (10, 1)),
         ]
     )
-    expected = nearest(points, centroids, p)
+    with np.errstate(over="ignore"):
+        expected = nearest(points, centroids, p)
     for kind in kinds(d, p):
         found = build_index(centroids, p, kind).query(points)
-        if p == 3.0:  # pow differs between libraries in the last bit: compare the distances instead
-            gap = (np.abs(points - centroids[found]) ** p).sum(axis=1)
-            least = (np.abs(points - centroids[expected]) ** p).sum(axis=1)
+        if p in POWERS:
+            with np.errstate(over="ignore"):
+                gap = (np.abs(points - centroids[found]) ** p).sum(axis=1)
+                least = (np.abs(points - centroids[expected]) ** p).sum(axis=1)
             np.testing.assert_allclose(gap, least, rtol=1e-12)
+            np.testing.assert_array_equal(found, build_index(centroids, p, "brute").query(points))
         else:
             np.testing.assert_array_equal(found, expected, err_msg=kind)
 
 
-@pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels"])
+@kernel()
+def rough_powers(data, x, p, out):
+    return lane_powers(data, 0, 8, x, len(x), 1.0, out, 0, p)
+
+
+@pytest.mark.parametrize("p", [LEAST, 0.7, 2.5, 10.0, MOST])
+def test_rough_powers_are_within_their_tolerance(p):
+    rng = np.random.default_rng(6)
+    out = np.empty(8)
+    for size in (0.0, -3.0, -200.0 / p, 150.0 / p):
+        gaps = rng.random((3, 8)) * 10.0 ** min(max(size, -280.0), 280.0)
+        gaps[0, 0] = 0.0
+        mask = rough_powers(gaps.ravel(), np.zeros(3), p, out)
+        exact = (gaps**p).sum(axis=0)
+        np.testing.assert_allclose(out, exact, rtol=TOLERANCE, atol=1e-300)
+        assert mask == sum(1 << i for i in range(8) if exact[i] <= 1.0)
+
+
+@pytest.mark.parametrize("kind", ["brute", "tree", "table", "panels", "principal"])
 def test_hand_solved(kind):
     index = build_index(np.array([[0.1, 0.1], [0.9, 0.1], [0.5, 0.9], [0.5, 0.9]]), 2.0, kind)
     points = np.array([[0.0, 0.0], [1.0, 0.2], [0.5, 1.0], [0.5, 0.1], [50.0, 0.0], [-1e200, 5.0]])
@@ -88,6 +112,108 @@ def test_crowded_centroids_in_two_dimensions():
     centroids = np.concatenate([0.5 + 1e-6 * rng.random((3000, 2)), rng.random((10, 2))])
     points = np.concatenate([rng.random((100, 2)), 0.5 + 1e-6 * rng.random((100, 2))])
     np.testing.assert_array_equal(build_index(centroids).query(points), nearest(points, centroids, 2.0))
+
+
+FILTERS = ["panels", "principal", None]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    d=st.sampled_from([24, 41, 130]),
+    rank=st.sampled_from([1, 3, 8]),
+    k=st.sampled_from([1, 2, 17, 130, 500]),
+    levels=st.sampled_from([2, 8, 2**20]),
+    noise=st.sampled_from([0.0, 2.0**-40, 2.0**-12, 0.25]),
+)
+def test_correlated_data_ties_and_duplicates_included(seed, d, rank, k, levels, noise):
+    rng = np.random.default_rng(seed)
+    # Small integers times powers of two: squares and their sums are exact, so ties are ties.
+    mix = rng.integers(-3, 4, (rank, d))
+
+    def draw(n):
+        return rng.integers(0, levels + 1, (n, rank)) / levels @ mix / 8 + noise * rng.integers(-1, 2, (n, d))
+
+    centroids = draw(k)
+    a, b = rng.integers(0, k, (2, 30))
+    points = np.concatenate(
+        [draw(30), (centroids[a] + centroids[b]) / 2, centroids[:10], 10 * draw(10), -1e9 * draw(3)]
+    )
+    expected = nearest(points, centroids, 2.0)
+    for kind in FILTERS:
+        np.testing.assert_array_equal(build_index(centroids, 2.0, kind).query(points), expected, err_msg=str(kind))
+
+
+@pytest.mark.parametrize("kind", FILTERS)
+@pytest.mark.parametrize("d", [3, 30])
+def test_degenerate_centroids(kind, d):
+    rng = np.random.default_rng(d)
+    points = np.concatenate([rng.random((20, d)), np.full((1, d), 0.25), np.zeros((1, d))])
+    constant = rng.random((300, d))
+    constant[:, 1:] = 0.5
+    far = rng.random((300, d))
+    far[7] = 1e12
+    sets = {
+        "one": np.full((1, d), 0.3),
+        "all equal": np.full((200, d), 0.25),
+        "all zero": np.zeros((200, d)),
+        "two places": np.repeat([[0.25] * d, [0.75] * d], 100, axis=0),
+        "constant columns": constant,
+        "one far away": far,
+        "tiny": 1e-160 * rng.random((200, d)),
+        "all but equal": 0.5 + 2.0**-52 * rng.integers(0, 3, (200, d)),
+    }
+    for name, centroids in sets.items():
+        found = build_index(centroids, 2.0, kind).query(np.concatenate([points, centroids[::9]]))
+        expected = nearest(np.concatenate([points, centroids[::9]]), centroids, 2.0)
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(-45, 45),
+    beyond=st.integers(-45, 45),
+    d=st.sampled_from([3, 24]),
+    kind=st.sampled_from(FILTERS),
+)
+def test_sizes_beyond_single_precision(seed, size, beyond, d, kind):
+    rng = np.random.default_rng(seed)
+    centroids = rng.normal(size=(150, d)) * 10.0**size
+    points = np.concatenate(
+        [
+            rng.normal(size=(20, d)) * 10.0**size,
+            rng.normal(size=(20, d)) * 10.0**beyond,
+            centroids[:20] * rng.uniform(1.9, 2.1, (20, 1)),  # about as far out as the filter goes
+        ]
+    )
+    np.testing.assert_array_equal(build_index(centroids, 2.0, kind).query(points), nearest(points, centroids, 2.0))
+
+
+@pytest.mark.parametrize("kind", ["brute", "tree", "panels", "principal"])
+def test_batches_do_not_change_the_result(kind):
+    rng = np.random.default_rng(3)
+    centroids = rng.integers(0, 9, (700, 25)) / 8
+    points = rng.integers(0, 17, (101, 25)) / 16
+    index = build_index(centroids, 2.0, kind)
+    together = index.query(points)
+    np.testing.assert_array_equal(together, nearest(points, centroids, 2.0))
+    for size in (1, 2, 3, 6, 7, 47, 48, 49):
+        found = [index.query(points[first : first + size]) for first in range(0, len(points), size)]
+        np.testing.assert_array_equal(np.concatenate(found), together, err_msg=str(size))
+
+
+def test_the_kind_follows_the_centroids():
+    rng = np.random.default_rng(4)
+    # Smooth walks: a few directions hold nearly all of their variance.
+    walks = np.cumsum(np.cumsum(rng.normal(size=(1500, 120)), axis=1), axis=1)
+    assert build_index(walks).kind == "principal"
+    assert build_index(rng.random((1500, 120))).kind == "panels"
+    assert build_index(rng.random((1500, 6))).kind == "panels"
+    crowd = np.concatenate([0.5 + 1e-4 * rng.random((1490, 6)), rng.random((10, 6))])
+    assert build_index(crowd).kind == "tree"
+    points = np.cumsum(np.cumsum(rng.normal(size=(300, 120)), axis=1), axis=1)
+    np.testing.assert_array_equal(build_index(walks).query(points), nearest(points, walks, 2.0))
 
 
 @pytest.mark.parametrize("d", [2, 6, 20])

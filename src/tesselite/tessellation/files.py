@@ -9,9 +9,7 @@ CVT-MAP-Elites released (K niches, D dimensions).
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tesselite.arrow import from_column, to_column
+from tesselite.atomic import write_atomically
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -86,18 +85,12 @@ def _p_to_json(p: float) -> float | str:
 
 
 def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    def write_part(part: Path) -> None:
+        with part.open("wb") as file:
             write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, write_part)
 
 
 def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:

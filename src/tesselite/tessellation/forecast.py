@@ -13,7 +13,7 @@ from tesselite.tessellation.voronoi import checked_p
 from tesselite.threads import checked_threads
 
 # Fixed samples: an iteration, on average over twenty, costs this share of looking all samples up in a new index.
-_SHARE_OF_LOOK_UP = {1: 0.5, 2: 0.5, 3: 0.3, 4: 0.3, 6: 0.25, 8: 0.25, 10: 0.3}
+_SHARE_OF_LOOK_UP = {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5, 6: 0.35, 8: 0.35, 10: 0.4}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def forecast(
         seconds = _look_up_seconds(space, n_niches, p, threads) * n_samples * iterations
         if method == "lloyd":
             if p == 2.0:
-                seconds *= _SHARE_OF_LOOK_UP.get(d, 0.3)
+                seconds *= _SHARE_OF_LOOK_UP.get(d, 0.45)
             # Many dimensions: single precision, one copy.
             memory += n_samples * (
                 8 * (2 * d + 6) if d <= 10 or p != 2.0 else 4 * d * (2 if fixed_samples else 1) + 150

@@ -18,18 +18,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core import types
 
 from tesselite.compiled import kernel
 from tesselite.tessellation import lloyd
-from tesselite.tessellation.nearest.lanes import (
-    LANES,
-    cgutils,
-    data_pointer,
-    load_lanes,
-    vector_operation,
-)
+from tesselite.tessellation.nearest.lanes import LANES, row_square
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
     ROWS,
@@ -38,6 +30,7 @@ from tesselite.tessellation.nearest.panels import (
     tile_hits,
     top_two_rows,
 )
+from tesselite.tessellation.nearest.principal import leading_components, principal_parts
 from tesselite.threads import in_chunks
 
 Floats = npt.NDArray[np.float64]
@@ -49,40 +42,6 @@ _BLOCK = 16 * ROWS
 _COMPONENTS = 24
 _LEFT_OVER = 0.05  # principal components pay if no more of the variance than this is left over
 _CHUNK = 16_384
-
-
-@vector_operation
-def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
-    """Squared distance of a[at:at + d] (float32) and b[to:to + d] (float64), summed in eight lanes, then across."""
-    whole = types.int64
-    signature = types.float64(a, whole, b, whole, whole)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        single, double = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.DoubleType(), LANES)
-        lanes = ir.Constant(ir.IntType(64), LANES)
-        xs = data_pointer(context, builder, sig.args[0], args[0])
-        cs = data_pointer(context, builder, sig.args[2], args[2])
-        total = cgutils.alloca_once_value(builder, ir.Constant(double, None))
-        rest = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
-        n = builder.sdiv(args[4], lanes)
-        with cgutils.for_range(builder, n) as loop:
-            j = builder.mul(loop.index, lanes)
-            x = builder.fpext(load_lanes(builder, xs, builder.add(args[1], j), single), double)
-            gap = builder.fsub(x, load_lanes(builder, cs, builder.add(args[3], j), double))
-            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
-        done = builder.mul(n, lanes)
-        with cgutils.for_range(builder, builder.sub(args[4], done)) as loop:
-            j = builder.add(done, loop.index)
-            x = builder.fpext(builder.load(builder.gep(xs, [builder.add(args[1], j)])), ir.DoubleType())
-            gap = builder.fsub(x, builder.load(builder.gep(cs, [builder.add(args[3], j)])))
-            builder.store(builder.fadd(builder.load(rest), builder.fmul(gap, gap)), rest)
-        sums = builder.load(total)
-        result = builder.load(rest)
-        for i in range(LANES):
-            result = builder.fadd(result, builder.extract_element(sums, ir.Constant(ir.IntType(32), i)))
-        return result
-
-    return signature, generate
 
 
 @kernel()
@@ -400,22 +359,19 @@ class StaircaseLloyd:
         if self.d < 2 * _COMPONENTS:
             return None
         some = self.points[:: -(-self.n // 20_000)].astype(np.float64)
-        mean = some.mean(axis=0)
-        some -= mean
-        values, vectors = np.linalg.eigh(some.T @ some)
-        if values[:-_COMPONENTS].sum() > _LEFT_OVER * values.sum():
+        mean, components, left_over = leading_components(some, _COMPONENTS)
+        if left_over > _LEFT_OVER:
             return None
-        components = np.ascontiguousarray(vectors[:, -_COMPONENTS:].T)
         parts = np.empty((self.n, _COMPONENTS + 1), np.float32)
         for first in range(0, self.n, _CHUNK):
-            parts[first : first + _CHUNK] = _project(
+            parts[first : first + _CHUNK] = principal_parts(
                 self.points[first : first + _CHUNK].astype(np.float64), mean, components
             )
         return mean, components, parts
 
     def _assign_by_parts(self, principal: tuple[Floats, Floats, Singles]) -> int:
         mean, components, parts = principal
-        columns = _project(self._centers, mean, components)
+        columns = principal_parts(self._centers, mean, components)
         panels, bias = panel_tables(columns)
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
         margins = np.array(score_margin(parts.shape[1], longest))
@@ -439,11 +395,3 @@ class StaircaseLloyd:
 
         self._in_chunks(assign, self.n, 16 * _BLOCK)
         return int((self.labels != before).sum())
-
-
-def _project(rows: Floats, mean: Floats, components: Floats) -> Floats:
-    """The principal parts (n, q) of rows, and the length of what is left over, shape (n, q + 1)."""
-    centered = rows - mean
-    parts = centered @ components.T
-    left = np.einsum("ij,ij->i", centered, centered) - np.einsum("ij,ij->i", parts, parts)
-    return np.column_stack([parts, np.sqrt(left.clip(0.0))])

@@ -1,6 +1,6 @@
 """Index: exact nearest-centroid look-up of whole batches, and which index suits which centroids.
 
-The compiled searches live in `rows`, `tree` and `table`.
+The compiled searches live in `rows`, `tree`, `table` and `filtered`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from tesselite.threads import checked_threads, in_chunks
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-KINDS = ("brute", "tree", "table", "panels")
+_TREE_DIMENSIONS = 12  # a k-d tree prunes next to nothing in more
+
+KINDS = ("brute", "tree", "table", "panels", "principal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,8 @@ class Index:
         points = np.ascontiguousarray(unit_points, dtype=np.float64)
         out = np.empty(len(points), np.int64)
         # Small batches are not worth a thread.
-        work = len(points) * (40 if self.kind == "table" else 500 if self.kind == "tree" else self.centroids.size)
+        costs = {"table": 40, "tree": 500, "principal": 20 * len(self.centroids)}
+        work = len(points) * costs.get(self.kind, self.centroids.size)
         threads = checked_threads(threads) if work > 2_000_000 else 1
 
         def find(start: int, stop: int) -> None:
@@ -56,36 +59,50 @@ class Index:
 
 
 def choose_kind(k: int, d: int, p: float) -> str:
-    """The kind of index that measured fastest for k centroids in d dimensions, in batches."""
+    """The kind of index that measured fastest for k centroids, spread out, in d dimensions, in batches."""
     if p != 2.0:
-        return "tree" if d <= 12 else "brute"
+        return "tree" if d <= _TREE_DIMENSIONS else "brute"
     if d == 2:
         return "table"
-    # Products cost k; the tree costs a power of k that grows with d. They break even at 5,000 in 6D, 40,000 in 10D.
-    return "tree" if d <= 6 or (d <= 10 and k > 5000 * 2 ** ((d - 6) / 1.4)) else "panels"
+    # Products cost k; the tree costs a power of k that grows with d. They break even at 2,500 in 3D, 12,000 in 6D,
+    # 90,000 in 10D.
+    return "tree" if d <= _TREE_DIMENSIONS and k > 2500 * 2 ** ((d - 3) / 1.35) else "panels"
 
 
 def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None) -> Index:
     """An exact index over (k, d) unit-scaled centroids; `kind` (one of KINDS) overrides the choice.
 
-    A "table" is for two features and p = 2, "panels" for p = 2; "tree" and "brute" are for all.
+    A "table" is for two features and p = 2, "panels" and "principal" (by leading principal components) for p = 2;
+    "tree" and "brute" are for all.
     """
     from tesselite.tessellation.nearest import rows
-    from tesselite.tessellation.nearest.panels import panel_index_tables
+    from tesselite.tessellation.nearest.filtered import expected_candidates, filter_tables
+    from tesselite.tessellation.nearest.principal import leading_components, worthwhile_components
     from tesselite.tessellation.nearest.table import candidate_table
     from tesselite.tessellation.nearest.tree import tree_tables
 
     centroids = np.ascontiguousarray(unit_centroids, dtype=np.float64)
     k, d = centroids.shape
+    chosen = kind is None
     kind = kind or choose_kind(k, d, p)
     if kind not in KINDS:
         raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
     if kind == "table" and (d != 2 or p != 2.0):
         raise ValueError(f"kind: a table needs two features and p = 2, got {d} and p = {p}")
-    if kind == "panels":
+    if kind in ("panels", "principal"):
         if p != 2.0:
-            raise ValueError(f"kind: panels need p = 2, got p = {p}")
-        return Index(kind, rows.PANELS, centroids, 2.0, *panel_index_tables(centroids))
+            raise ValueError(f"kind: {kind} needs p = 2, got p = {p}")
+        center, components = centroids.mean(axis=0), None
+        worthwhile = worthwhile_components(centroids) if chosen or kind == "principal" else None
+        if worthwhile is not None:
+            kind = "principal"
+            center, components = worthwhile
+        elif kind == "principal":
+            center, components, _ = leading_components(centroids, min(24, d))
+        tables = filter_tables(centroids, center, components)
+        if not (chosen and d <= _TREE_DIMENSIONS and expected_candidates(centroids, tables[0]) > 8.0):
+            return Index(kind, rows.FILTERED, centroids, 2.0, *tables)
+        kind = "tree"  # too crowded for integers to tell centroids apart
     floats, ints = tree_tables(centroids, with_nodes=kind != "brute")
     code = rows.TREE if kind != "brute" else rows.BRUTE
     if kind == "table":

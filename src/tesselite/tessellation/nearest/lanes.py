@@ -61,31 +61,37 @@ def _mask(builder: Any, sums: Any, limit: Any) -> Any:
 
 
 def _lane_sums(enter: Callable[[Any, Any, Any], Any]) -> Any:
-    """The operation that enters each axis' difference into a total of eight lanes."""
+    """The operation that enters each axis' difference into a total of eight lanes: enter(builder, total, gap)."""
 
-    def lane_sums(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
+    def sums(typing: Any, data: Any, at: Any, stride: Any, x: Any, d: Any, limit: Any, out: Any, to: Any) -> Any:
         signature = types.int64(data, types.int64, types.int64, x, types.int64, data.dtype, out, types.int64)
 
         def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            vector = ir.VectorType(element(sig.args[0].dtype), LANES)
-            pointer = data_pointer(context, builder, sig.args[0], args[0])
-            xs = data_pointer(context, builder, sig.args[3], args[3])
-            total = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
-            with cgutils.for_range(builder, args[4]) as loop:
-                offset = builder.add(args[1], builder.mul(loop.index, args[2]))
-                value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
-                gap = builder.fsub(value, load_lanes(builder, pointer, offset, vector))
-                builder.store(enter(builder, builder.load(total), gap), total)
-            sums = builder.load(total)
-            store_lanes(builder, sums, data_pointer(context, builder, sig.args[6], args[6]), args[7])
-            return _mask(builder, sums, splat(builder, args[5], vector))
+            return sum_lanes(context, builder, sig, args, enter)
 
         return signature, generate
 
-    return vector_operation(lane_sums)
+    return vector_operation(sums)
 
 
-def _absolute(builder: Any, gap: Any) -> Any:
+def sum_lanes(context: Any, builder: Any, sig: Any, args: Any, enter: Callable[[Any, Any, Any], Any]) -> Any:
+    """The code of such an operation."""
+    vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+    pointer = data_pointer(context, builder, sig.args[0], args[0])
+    xs = data_pointer(context, builder, sig.args[3], args[3])
+    total = cgutils.alloca_once_value(builder, ir.Constant(vector, None))
+    with cgutils.for_range(builder, args[4]) as loop:
+        offset = builder.add(args[1], builder.mul(loop.index, args[2]))
+        value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
+        gap = builder.fsub(value, load_lanes(builder, pointer, offset, vector))
+        builder.store(enter(builder, builder.load(total), gap), total)
+    sums = builder.load(total)
+    store_lanes(builder, sums, data_pointer(context, builder, sig.args[6], args[6]), args[7])
+    return _mask(builder, sums, splat(builder, args[5], vector))
+
+
+def absolute(builder: Any, gap: Any) -> Any:
+    """A vector without its signs."""
     return _call(builder, "llvm.fabs", gap)
 
 
@@ -103,9 +109,9 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
 # data[at + j * stride + lane], which are written to out[to : to + 8]; the result is the mask of those that are at most
 # limit. The others do the same for p = 1, infinity and 0.5.
 lane_squares = _lane_sums(lambda b, total, gap: b.fadd(total, b.fmul(gap, gap)))
-lane_absolutes = _lane_sums(lambda b, total, gap: b.fadd(total, _absolute(b, gap)))
-lane_largest = _lane_sums(lambda b, total, gap: _larger(b, total, _absolute(b, gap)))
-lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, _call(b, "llvm.sqrt", _absolute(b, gap))))
+lane_absolutes = _lane_sums(lambda b, total, gap: b.fadd(total, absolute(b, gap)))
+lane_largest = _lane_sums(lambda b, total, gap: _larger(b, total, absolute(b, gap)))
+lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, _call(b, "llvm.sqrt", absolute(b, gap))))
 
 
 @vector_operation
@@ -127,25 +133,30 @@ def lane_box_squares(
     signature = types.int64(low, high, whole, whole, whole, x, whole, low.dtype, out, whole)
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
-        lows = data_pointer(context, builder, sig.args[0], args[0])
-        highs = data_pointer(context, builder, sig.args[1], args[1])
-        xs = data_pointer(context, builder, sig.args[5], args[5])
-        zero = ir.Constant(vector, None)
-        total = cgutils.alloca_once_value(builder, zero)
-        with cgutils.for_range(builder, args[6]) as loop:
-            step = builder.mul(loop.index, args[4])
-            value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
-            under = builder.fsub(load_lanes(builder, lows, builder.add(args[2], step), vector), value)
-            over = builder.fsub(value, load_lanes(builder, highs, builder.add(args[3], step), vector))
-            gap = builder.select(builder.fcmp_ordered(">", over, under), over, under)
-            gap = builder.select(builder.fcmp_ordered(">", gap, zero), gap, zero)
-            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
-        sums = builder.load(total)
-        store_lanes(builder, sums, data_pointer(context, builder, sig.args[8], args[8]), args[9])
-        return _mask(builder, sums, splat(builder, args[7], vector))
+        return sum_boxes(context, builder, sig, args, lambda b, total, gap: b.fadd(total, b.fmul(gap, gap)))
 
     return signature, generate
+
+
+def sum_boxes(context: Any, builder: Any, sig: Any, args: Any, enter: Callable[[Any, Any, Any], Any]) -> Any:
+    """The code of `lane_box_squares`, with another way to enter an axis' gap, 0 or above, into the total."""
+    vector = ir.VectorType(element(sig.args[0].dtype), LANES)
+    lows = data_pointer(context, builder, sig.args[0], args[0])
+    highs = data_pointer(context, builder, sig.args[1], args[1])
+    xs = data_pointer(context, builder, sig.args[5], args[5])
+    zero = ir.Constant(vector, None)
+    total = cgutils.alloca_once_value(builder, zero)
+    with cgutils.for_range(builder, args[6]) as loop:
+        step = builder.mul(loop.index, args[4])
+        value = splat(builder, builder.load(builder.gep(xs, [loop.index])), vector)
+        under = builder.fsub(load_lanes(builder, lows, builder.add(args[2], step), vector), value)
+        over = builder.fsub(value, load_lanes(builder, highs, builder.add(args[3], step), vector))
+        gap = builder.select(builder.fcmp_ordered(">", over, under), over, under)
+        gap = builder.select(builder.fcmp_ordered(">", gap, zero), gap, zero)
+        builder.store(enter(builder, builder.load(total), gap), total)
+    sums = builder.load(total)
+    store_lanes(builder, sums, data_pointer(context, builder, sig.args[8], args[8]), args[9])
+    return _mask(builder, sums, splat(builder, args[7], vector))
 
 
 @vector_operation
@@ -201,5 +212,44 @@ def lowest_bit(typing: Any, mask: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return signature, generate
+
+
+@vector_operation
+def row_square(typing: Any, a: Any, at: Any, b: Any, to: Any, d: Any) -> Any:
+    """Squared distance of a[at:at + d] (either width) and b[to:to + d] (float64), summed in lanes, then across."""
+    whole = types.int64
+    signature = types.float64(a, whole, b, whole, whole)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        double = ir.VectorType(ir.DoubleType(), LANES)
+        given = element(sig.args[0].dtype)
+
+        def widened(value: Any, kind: Any) -> Any:
+            return value if given == ir.DoubleType() else builder.fpext(value, kind)
+
+        lanes = ir.Constant(ir.IntType(64), LANES)
+        xs = data_pointer(context, builder, sig.args[0], args[0])
+        cs = data_pointer(context, builder, sig.args[2], args[2])
+        total = cgutils.alloca_once_value(builder, ir.Constant(double, None))
+        rest = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
+        n = builder.sdiv(args[4], lanes)
+        with cgutils.for_range(builder, n) as loop:
+            j = builder.mul(loop.index, lanes)
+            x = widened(load_lanes(builder, xs, builder.add(args[1], j), ir.VectorType(given, LANES)), double)
+            gap = builder.fsub(x, load_lanes(builder, cs, builder.add(args[3], j), double))
+            builder.store(builder.fadd(builder.load(total), builder.fmul(gap, gap)), total)
+        done = builder.mul(n, lanes)
+        with cgutils.for_range(builder, builder.sub(args[4], done)) as loop:
+            j = builder.add(done, loop.index)
+            x = widened(builder.load(builder.gep(xs, [builder.add(args[1], j)])), ir.DoubleType())
+            gap = builder.fsub(x, builder.load(builder.gep(cs, [builder.add(args[3], j)])))
+            builder.store(builder.fadd(builder.load(rest), builder.fmul(gap, gap)), rest)
+        sums = builder.load(total)
+        result = builder.load(rest)
+        for i in range(LANES):
+            result = builder.fadd(result, builder.extract_element(sums, ir.Constant(ir.IntType(32), i)))
+        return result
 
     return signature, generate

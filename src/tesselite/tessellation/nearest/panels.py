@@ -19,9 +19,7 @@ from tesselite.tessellation.nearest.lanes import (
     LANES,
     cgutils,
     data_pointer,
-    lanes_at_least,
     load_lanes,
-    lowest_bit,
     splat,
     store_lanes,
     vector_operation,
@@ -34,7 +32,6 @@ Ints = npt.NDArray[np.int64]
 ROWS = 6
 COLUMNS = 16
 SEGMENT = 128  # terms that are summed in a row before they join the total: bounds the rounding error
-_CANDIDATES = 24
 NEVER = -1e30  # score of a column that does not exist
 
 _VECTOR = ir.VectorType(ir.FloatType(), LANES)
@@ -246,109 +243,3 @@ def top_two_rows(
                 runner_up = max(runner_up, best[at])
             runner_up = max(runner_up, second[at])
         best[i], second[i], which[i] = top, runner_up, column
-
-
-@kernel()
-def _squared(points: Floats, row: int, centroids: Floats, c: int) -> float:
-    """The squared distance of the definition: the axes in order."""
-    square = 0.0
-    for j in range(points.shape[1]):
-        u = points[row, j] - centroids[c, j]
-        square += u * u
-    return square
-
-
-def panel_index_tables(centroids: Floats) -> tuple[Floats, Ints]:
-    """Flat tables of an index of panels: floats [center, margins, then single precision: biases, panels], ints [n]."""
-    d = centroids.shape[1]
-    center = centroids.mean(axis=0)
-    panels, bias = panel_tables(centroids - center)
-    longest = float(np.sqrt(((centroids - center) ** 2).sum(axis=1).max()))
-    singles = np.concatenate([bias, panels])  # an even number: sixteen columns a panel
-    floats = np.concatenate([center, score_margin(d, longest), [longest], singles.view(np.float64)])
-    return floats, np.array([len(bias) // COLUMNS], np.int64)
-
-
-@kernel()
-def panel_rows(points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints) -> None:
-    """out[start:stop] = ids of the nearest centroids by products, decided in double precision where it matters."""
-    d = points.shape[1]
-    n_panels = ints[0]
-    singles = floats.view(np.float32)
-    bias = singles[2 * (d + 3) : 2 * (d + 3) + n_panels * COLUMNS]
-    panels = singles[2 * (d + 3) + n_panels * COLUMNS :]
-    # As many rows at a time as the second-level cache holds, with the panel they all meet.
-    block = ROWS * min(max(32_768 // (d * ROWS), 5), 16)
-    xs = np.zeros(block * d, np.float32)
-    margins = np.empty(block)
-    bounds = np.empty(block, np.float32)
-    best = np.empty(block, np.float32)
-    candidates = np.empty((block, _CANDIDATES), np.int64)
-    scores = np.empty((block, _CANDIDATES), np.float32)
-    counts = np.empty(block, np.int64)
-    tile = np.empty(ROWS * COLUMNS, np.float32)
-    for first in range(start, stop, block):
-        n = min(block, stop - first)
-        for r in range(block):
-            bounds[r] = np.inf  # rows that do not exist hit nothing
-        for r in range(n):
-            square = 0.0
-            for j in range(d):
-                u = points[first + r, j] - floats[j]
-                xs[r * d + j] = u
-                square += u * u
-            # Twice what a score can be wrong by. The definition rounds as well: far away, what differs can tie.
-            length = np.sqrt(square)
-            reach = length + floats[d + 2]
-            margins[r] = 2.0 * (floats[d] * length + floats[d + 1] + (d + 4) * 2.0**-53 * reach * reach)
-            bounds[r] = -np.inf
-            best[r] = -np.inf
-            counts[r] = 0
-        for q in range(n_panels):
-            for t in range(0, n, ROWS):
-                if not tile_hits(xs, t * d, d, panels, q * COLUMNS * d, bias, q * COLUMNS, bounds, t, tile):
-                    continue
-                for r in range(t, min(t + ROWS, n)):
-                    at = (r - t) * COLUMNS
-                    mask = lanes_at_least(tile, at, bounds[r]) | (lanes_at_least(tile, at + LANES, bounds[r]) << LANES)
-                    while mask != 0:
-                        i = lowest_bit(mask)
-                        mask &= mask - 1
-                        score = tile[at + i]
-                        if score > best[r]:
-                            best[r] = score
-                            bounds[r] = np.float64(score) - margins[r] - 1e-6 * abs(score)
-                        if counts[r] == _CANDIDATES:  # forget those that have fallen behind
-                            kept = 0
-                            for m in range(_CANDIDATES):
-                                if scores[r, m] >= bounds[r]:
-                                    scores[r, kept], candidates[r, kept] = scores[r, m], candidates[r, m]
-                                    kept += 1
-                            counts[r] = kept
-                        if counts[r] < _CANDIDATES:
-                            scores[r, counts[r]] = score
-                            candidates[r, counts[r]] = q * COLUMNS + i
-                            counts[r] += 1
-                        else:
-                            best[r] = np.inf  # too many to list: try all in the end
-        for r in range(n):
-            nearest, least = 0, np.inf
-            if counts[r] > 0 and best[r] < np.inf:
-                n_left = 0
-                for m in range(counts[r]):
-                    if scores[r, m] >= bounds[r]:
-                        candidates[r, n_left] = candidates[r, m]
-                        n_left += 1
-                if n_left == 1:
-                    out[first + r] = candidates[r, 0]
-                    continue
-                for m in range(n_left):
-                    square = _squared(points, first + r, centroids, candidates[r, m])
-                    if square < least:  # candidates ascend
-                        least, nearest = square, candidates[r, m]
-            else:
-                for c in range(len(centroids)):
-                    square = _squared(points, first + r, centroids, c)
-                    if square < least:
-                        least, nearest = square, c
-            out[first + r] = nearest

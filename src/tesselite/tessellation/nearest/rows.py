@@ -1,6 +1,6 @@
 """The compiled look-up that the search loop calls: one signature, whatever kind of index answers.
 
-How the indexes are built lives in `tree` and `table`; which one to build is decided in `index`.
+How the indexes are built lives in `tree`, `table` and `filtered`; which one to build is decided in `index`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled import kernel
-from tesselite.tessellation.nearest.panels import panel_rows
+from tesselite.tessellation.nearest.filtered import filtered_rows
 from tesselite.tessellation.nearest.table import fetch_candidates, table_search
 from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-BRUTE, TREE, TABLE, PANELS = 0, 1, 2, 3  # the kinds of index; a table has a tree as well, for points outside
+BRUTE, TREE, TABLE, FILTERED = 0, 1, 2, 3  # the kinds of index; a table has a tree as well, for points outside
 
 _FETCHED = 32  # look-ups whose parts of the table are fetched ahead together
 _SMALL = 4096  # a table of so few centroids is in the cache anyway
@@ -39,8 +39,8 @@ def find_rows(
     `points` (n, d), `out` (n,), `centroids` (k, d) unit-scaled; `code`, `floats` and `ints` are an index's. A row
     that is not finite gets 0: check before.
     """
-    if code == PANELS:
-        panel_rows(points, out, start, stop, centroids, floats, ints)
+    if code == FILTERED:
+        filtered_rows(points, out, start, stop, centroids, floats, ints)
         return
     kind = 4
     if p == 2.0:

@@ -25,6 +25,7 @@ from tesselite.tessellation.nearest.lanes import (
     lanes_least,
     lowest_bit,
 )
+from tesselite.tessellation.nearest.powers import LEAST, MOST, NEGLIGIBLE, TOLERANCE, lane_box_powers, lane_powers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -137,14 +138,23 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
 
 @kernel()
 def _power_sums(floats: Floats, at: int, stride: int, x: Floats, d: int, p: float, limit: float, sums: Floats) -> int:
-    """What lane_squares does, for any p, a lane at a time."""
-    mask = 0
-    for i in range(LANES):
+    """What lane_squares does, for any p; where the sum is above the limit, something else above it may be written."""
+    mask = (1 << LANES) - 1
+    if LEAST <= p <= MOST:
+        mask = lane_powers(floats, at, stride, x, d, limit * (1.0 + TOLERANCE) + d * NEGLIGIBLE, sums, 0, p)
+        for i in range(LANES):
+            sums[i] = np.inf
+    left, mask = mask, 0
+    while left != 0:
+        i = lowest_bit(left)
+        left &= left - 1
         total = 0.0
         for j in range(d):
             u = abs(x[j] - floats[at + j * stride + i])
             if u > 0.0:
                 total += u**p
+            if total > limit:
+                break
         sums[i] = total
         mask |= (1 << i) if total <= limit else 0
     return mask
@@ -153,6 +163,14 @@ def _power_sums(floats: Floats, at: int, stride: int, x: Floats, d: int, p: floa
 @kernel()
 def _other_bounds(x: Floats, floats: Floats, at: int, padded: int, kind: int, p: float, sums: Floats, to: int) -> None:
     """sums[to:] = lower bounds, for p other than 2, from x (padded,) to the boxes of the node at floats[at:]."""
+    if kind == POWER and LEAST <= p <= MOST:
+        for i in range(0, FANOUT, LANES):
+            lane_box_powers(
+                floats, floats, at + i, at + padded * FANOUT + i, FANOUT, x, padded, np.inf, sums, to + i, p
+            )
+        for i in range(FANOUT):
+            sums[to + i] = max(sums[to + i] * (1.0 - 2.0 * TOLERANCE) - padded * NEGLIGIBLE, 0.0)
+        return
     for i in range(FANOUT):
         sums[to + i] = 0.0
     for j in range(padded):
