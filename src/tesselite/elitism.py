@@ -22,6 +22,8 @@ REJECTED, NEW, IMPROVED, INVALID = 0, 1, 2, 3
 DENSE_NICHES = 1 << 20  # up to here the index is an array (8 MiB), beyond it a hash table
 EMPTY = -1
 
+FETCHED = 32  # candidates whose elites are fetched ahead together
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -101,20 +103,26 @@ def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness:
 
 
 @kernel()
-def fetch_elites(i: int, niches: Any, elite_fitness: Any, keys: Any, rows: Any) -> None:
-    """At every 32nd candidate: have the elites that it and the next 31 meet fetched into the cache."""
-    if i % 32 != 0 or rows.shape[0] < 32768:  # a small index is in the cache anyway
+def can_enter(sign: float, niche: int, fitness: float, elite_fitness: Any, keys: Any, rows: Any) -> bool:
+    """Whether a candidate would take its niche now. As elites only get better, one that would not never will."""
+    row = find_row(keys, rows, niche)
+    return row < 0 or sign * fitness > sign * elite_fitness[row]
+
+
+@kernel()
+def fetch_elites(start: int, stop: int, niches: Any, elite_fitness: Any, keys: Any, rows: Any) -> None:
+    """Have the elites that candidates start to stop meet fetched into the cache."""
+    if rows.shape[0] < 32768:  # a small index is in the cache anyway
         return
-    stop = min(i + 32, niches.shape[0])
-    for j in range(i, stop):
-        if niches[j] >= 0:
-            slot = niches[j] if keys.shape[0] == 0 else _first_slot(keys, niches[j])
+    for i in range(start, stop):
+        if niches[i] >= 0:
+            slot = niches[i] if keys.shape[0] == 0 else _first_slot(keys, niches[i])
             prefetch(rows, slot)
             if keys.shape[0] > 0:
                 prefetch(keys, slot)
-    for j in range(i, stop):
-        if niches[j] >= 0:
-            row = find_row(keys, rows, niches[j])
+    for i in range(start, stop):
+        if niches[i] >= 0:
+            row = find_row(keys, rows, niches[i])
             if row >= 0:
                 prefetch(elite_fitness, row)
 
@@ -141,7 +149,8 @@ def insert_batch(
     """
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(niches.shape[0]):
-        fetch_elites(i, niches, elite_fitness, keys, rows)
+        if i % FETCHED == 0:
+            fetch_elites(i, min(i + FETCHED, niches.shape[0]), niches, elite_fitness, keys, rows)
         if not valid[i]:
             status[i] = INVALID
             continue

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 GRID = -1  # in place of the code of a nearest-centroid index
 
-# Positions in the array of counts that the loop keeps.
-_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6
+# Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
+_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _PROMISING, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6, 8
 
 
 @kernel()
@@ -54,14 +54,23 @@ def _evaluate_chunk(
     address: int,
     low: Any,
     per_unit: Any,
+    high: Any,
     lookup: Any,
-    elite_solutions: Any,
+    sign: float,
+    elites: Any,
+    keys: Any,
+    rows: Any,
     batch: Any,
 ) -> None:
-    """Breed, evaluate and locate rows start to stop of a batch whose row 0 is evaluation number `first`."""
+    """Breed, evaluate and locate rows start to stop of a batch whose row 0 is evaluation number `first`.
+
+    Of these rows, count the invalid ones and note the promising ones: those that beat the elites as they are before
+    the batch is inserted. Most do not, and are done with here, on all cores.
+    """
     code, parameters, axis_low, axis_high, levels, selection_key, variation_key = variation
     index_code, cells, strides, centroids, floats, ints, p = lookup
-    solutions, fitness, features, unit, niches, status, noise, parents = batch
+    solutions, fitness, features, unit, niches, status, noise, parents, promising, tallies = batch
+    elite_fitness, elite_solutions = elites[1], elites[3]
     chunk = start // CHUNK
     chosen = parents[chunk][:, : stop - start]
     draw_parents(selection_key, first + start, n_rows, chosen)
@@ -99,45 +108,44 @@ def _evaluate_chunk(
         find_cells(unit, niches, start, stop, cells, strides)
     else:
         find_rows(unit, niches, start, stop, index_code, centroids, floats, ints, p)
+    elitism.fetch_elites(start, stop, niches, elite_fitness, keys, rows)
+    n_outside, n_promising = 0, 0
+    tallies[chunk] = 0
+    for i in range(start, stop):
+        valid = status[i] == 0
+        outside = False
+        for j in range(low.shape[0]):
+            outside |= (features[i, j] < low[j]) | (features[i, j] > high[j])
+        n_outside += outside & valid
+        promising[start + n_promising] = i
+        n_promising += valid & elitism.can_enter(sign, niches[i], fitness[i], elite_fitness, keys, rows)
+        if not valid:
+            tallies[chunk, status[i]] += 1
+    tallies[chunk, _OUTSIDE], tallies[chunk, _PROMISING] = n_outside, n_promising
 
 
 @kernel()
-def _insert(
-    count: int,
-    first: int,
-    sign: float,
-    low: Any,
-    high: Any,
-    batch: Any,
-    elites: Any,
-    keys: Any,
-    rows: Any,
-    counts: Any,
-) -> None:
-    """Insert the batch's rows in order, as `Archive.add`."""
-    solutions, fitness, features, _, niches, status, _, _ = batch
+def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, keys: Any, rows: Any, counts: Any) -> None:
+    """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
+    solutions, fitness, features, _, niches, _, _, _, promising, tallies = batch
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
-    for i in range(count):
-        elitism.fetch_elites(i, niches, elite_fitness, keys, rows)
-        if status[i] != 0:
-            counts[status[i]] += 1
-            continue
-        outside = False
-        for j in range(low.shape[0]):
-            outside |= features[i, j] < low[j] or features[i, j] > high[j]
-        counts[_OUTSIDE] += outside
-        result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
-        if result == elitism.REJECTED:
-            continue
-        if result == elitism.NEW:
-            counts[_ROWS] += 1
-            elite_niche[row] = niches[i]
-        elite_fitness[row] = fitness[i]
-        elite_evaluation[row] = first + i
-        for j in range(low.shape[0]):
-            elite_features[row, j] = features[i, j]
-        for j in range(solutions.shape[1]):
-            elite_solutions[row, j] = solutions[i, j]
+    for chunk in range(n_chunks):
+        for k in range(_BAD_FITNESS, _OUTSIDE + 1):
+            counts[k] += tallies[chunk, k]
+        for at in range(chunk * CHUNK, chunk * CHUNK + tallies[chunk, _PROMISING]):
+            i = promising[at]
+            result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
+            if result == elitism.REJECTED:
+                continue
+            if result == elitism.NEW:
+                counts[_ROWS] += 1
+                elite_niche[row] = niches[i]
+            elite_fitness[row] = fitness[i]
+            elite_evaluation[row] = first + i
+            for j in range(features.shape[1]):
+                elite_features[row, j] = features[i, j]
+            for j in range(solutions.shape[1]):
+                elite_solutions[row, j] = solutions[i, j]
 
 
 @kernel()
@@ -191,8 +199,12 @@ def _run_batches(
                 address,
                 low,
                 per_unit,
+                high,
                 lookup,
-                elites[3],
+                sign,
+                elites,
+                keys,
+                rows,
                 batch,
             )
             report_done(control)
@@ -200,7 +212,7 @@ def _run_batches(
             chunk = claim(control)
         if leader:
             wait_until_done(control, n_chunks)
-            _insert(count, control[MESSAGE + 1], sign, low, high, batch, elites, keys, rows, counts)
+            _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, keys, rows, counts)
             counts[_DONE] += count
         else:
             spins += 1
@@ -261,6 +273,8 @@ class CompiledLoop:
             np.ones(batch_size, np.int64),
             np.full((n_chunks, 2 * CHUNK * words_per_offspring(code, width)), np.nan),
             np.zeros((n_chunks, 2, CHUNK), np.int64),
+            np.full(n_chunks * CHUNK, -1, np.int64),
+            np.zeros((n_chunks, _N_COUNTS), np.int64),
         )
 
     def run(self, evaluations: int) -> None:
