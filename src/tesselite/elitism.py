@@ -37,14 +37,14 @@ def new_index(n_niches: int, n_rows: int) -> tuple[Ints, Ints]:
     return np.full(size, EMPTY, np.int64), np.full(size, EMPTY, np.int64)
 
 
-@kernel(inline="always")
+@kernel()
 def _first_slot(keys: Any, niche: int) -> int:
     """Where the search for a niche in the hash table begins."""
     hashed = np.uint64(niche) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(hashed >> np.uint64(32)) & (keys.shape[0] - 1)
 
 
-@kernel(inline="always")
+@kernel()
 def _slot(keys: Any, niche: int) -> int:
     """Where the niche stands in the hash table, or the empty slot where it would."""
     mask = keys.shape[0] - 1
@@ -103,10 +103,21 @@ def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness:
 
 
 @kernel()
-def can_enter(sign: float, niche: int, fitness: float, elite_fitness: Any, keys: Any, rows: Any) -> bool:
-    """Whether a candidate would take its niche now. As elites only get better, one that would not never will."""
-    row = find_row(keys, rows, niche)
-    return row < 0 or sign * fitness > sign * elite_fitness[row]
+def find_promising(
+    n: int, sign: float, niches: Any, fitness: Any, status: Any, elite_fitness: Any, keys: Any, rows: Any, out: Any
+) -> int:
+    """Note in `out` which of n candidates of status 0 would take their niches now, and return how many.
+
+    As elites only get better, a candidate that would not take its niche now never will.
+    """
+    fetch_elites(0, n, niches, elite_fitness, keys, rows)
+    found = 0
+    for i in range(n):
+        out[found] = i
+        row = find_row(keys, rows, niches[i])
+        better = row < 0 or sign * fitness[i] > sign * elite_fitness[row]
+        found += (status[i] == 0) & better
+    return found
 
 
 @kernel()

@@ -113,6 +113,31 @@ def _bits_float(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
+def unowned(typingctx: Any, value: Any) -> Any:
+    """An array, or a tuple with arrays in it, without their reference counts; somebody else must keep them alive.
+
+    Counting references is an atomic operation on memory that all threads share, which costs more than a short row.
+    """
+
+    def strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            for i, item in enumerate(kind):
+                stripped = strip(context, builder, item, builder.extract_value(value, i))
+                value = builder.insert_value(value, stripped, i)
+        return value
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return strip(context, builder, signature.args[0], args[0])
+
+    return value(value), codegen
+
+
+@intrinsic
 def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
     """Have item i of a C-contiguous array, counted through all its axes, fetched into the cache while work goes on."""
 
