@@ -139,6 +139,23 @@ def fetch_elites(start: int, stop: int, niches: Any, elite_fitness: Any, keys: A
 
 
 @kernel()
+def fetch_rows(start: int, stop: int, niches: Any, elites: Any, keys: Any, rows: Any) -> None:
+    """Have all that is kept of the elites that candidates start to stop are about to replace fetched as well."""
+    if rows.shape[0] < 32768:
+        return
+    _, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
+    fetch_elites(start, stop, niches, elite_fitness, keys, rows)
+    d, width = elite_features.shape[1], elite_solutions.shape[1]
+    for i in range(start, stop):
+        row = find_row(keys, rows, niches[i])
+        if row >= 0:
+            prefetch(elite_evaluation, row)
+            prefetch(elite_features, row * d)
+            for j in range(0, width, 8):
+                prefetch(elite_solutions, row * width + j)
+
+
+@kernel()
 def insert_batch(
     sign: float,
     niches: Any,

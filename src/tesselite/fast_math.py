@@ -192,9 +192,15 @@ def fill_normals(key: np.uint64, first: np.uint64, out: Any) -> None:
     The word's upper half gives the radius, the rest an angle of a half circle and a sign. Tails reach 6.76 standard
     deviations; a value is off by at most 1e-8 from the exact transform of its word.
     """
+    m = out.shape[0] // 2
+    normals_of_words(key, first, np.empty(m, np.uint64), np.empty(m), out)
+
+
+@kernel()
+def normals_of_words(key: np.uint64, first: np.uint64, words: Any, radius: Any, out: Any) -> None:
+    """`fill_normals` with scratch memory handed in: words and radius, each half as long as `out`."""
     # In three passes with short bodies: a processor looks some 250 instructions ahead, so that in one pass it would
     # wait for each value's long chain of operations. Made in one, the same normals take twice as long.
-    words, radius = np.empty(out.shape[0] // 2, np.uint64), np.empty(out.shape[0] // 2)
     state = key + first * GOLDEN_GAMMA
     for i in range(words.shape[0]):
         words[i] = _mixed(state)

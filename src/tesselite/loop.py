@@ -127,7 +127,10 @@ def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, key
     for chunk in range(n_chunks):
         for k in range(_BAD_FITNESS, _OUTSIDE + 1):
             counts[k] += tallies[chunk, k]
-        for i in range(chunk * CHUNK, chunk * CHUNK + tallies[chunk, _PROMISING]):
+        start = chunk * CHUNK
+        stop = start + tallies[chunk, _PROMISING]
+        elitism.fetch_rows(start, stop, niches, elites, keys, rows)
+        for i in range(start, stop):
             result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
             if result == elitism.REJECTED:
                 continue
