@@ -102,6 +102,9 @@ def vary(
             m = (stop - start) * words
             part = noise[2 * start * words : 2 * stop * words]
             normals_of_words(key, counter + np.uint64(start * words), random_words[:m], radius[:m], part)
+    else:
+        _fetch_parents(mothers, fathers, parents)
+    if code in (GAUSSIAN, ISO_LINE):
         # One parent is two that are the same: its step along the line between them is 0.
         second = 1 if code == ISO_LINE else 0
         sigma = first_number * (high - low)
@@ -109,11 +112,11 @@ def vary(
             _step_in_lanes(mothers, fathers, parents, second, noise, words, sigma, second_number, low, high, out)
         else:
             for i in range(n):
-                mother, father, at = parents[0, i], parents[second, i], 2 * i * words
-                along = second_number * noise[at + width * second]
+                mother, father, drawn = parents[0, i], parents[second, i], 2 * i * words
+                along = second_number * noise[drawn + width * second]
                 for j in range(width):
                     x = mothers[mother, j]
-                    step = sigma[j] * noise[at + j]
+                    step = sigma[j] * noise[drawn + j]
                     out[i, j] = _bounded(x + step + along * (fathers[father, j] - x), low[j], high[j], mode)
     elif code == POLYNOMIAL:
         for i in range(n):
