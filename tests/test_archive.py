@@ -226,6 +226,10 @@ def test_wrong_questions_are_refused():
         with pytest.raises(IndexError, match=f"niche: expected 0 to 7, got {niche}"):
             archive.get(niche)
         assert niche not in archive
+    for niche in (1.5, 0.0, "0", None, [0], np.array([0, 1]), np.float64(0)):
+        with pytest.raises(TypeError, match="niche: expected a whole number from 0 to 7, got "):
+            archive.get(niche)
+    assert archive.get(np.uint8(0)).niche == archive.get(np.array(0)).niche == 0
     assert 0 in archive
     assert np.int64(0) in archive
     assert "0" not in archive
@@ -261,6 +265,37 @@ def test_growth_in_many_steps_and_in_one(index):
         np.testing.assert_array_equal(elites.solutions[:, 0], np.arange(5000))
         np.testing.assert_array_equal(order[elites.evaluations], np.arange(5000))
         assert archive.capacity == 5000
+
+
+@pytest.mark.parametrize("index", [GRID, HUGE])
+@pytest.mark.parametrize("direction", ["max", "min"])
+def test_who_is_not_promising_is_rejected_and_who_is_would_enter_alone(index, direction):
+    rng = np.random.default_rng(4)
+
+    def candidates(n):
+        features = np.zeros((n, index.space.n))  # few niches, of a grid of few and of a grid of very many
+        features[:, :2] = rng.random((n, 2)) * index.space.high[:2]
+        return rng.integers(0, 5, n).astype(float), features
+
+    archive = Archive(index, 1, direction=direction)
+    archive.add(rng.random((8, 1)), *candidates(8))
+    fitness, features = candidates(60)
+    niches, status, out = index.niche_of(features), (rng.random(60) < 0.2).astype(np.int64), np.zeros(60, np.int64)
+    n = elitism.find_promising(60, archive.sign, niches, fitness, status, archive.arrays()[1], *archive.index(), out)
+    alone = [archive.copy().add([[0.0]], fitness[[i]], features[[i]]).status[0] != Status.REJECTED for i in range(60)]
+    assert out[:n].tolist() == [i for i in range(60) if alone[i] and not status[i]]
+    assert 0 < n < (status == 0).sum()
+
+
+def test_room_for_all_niches_is_reserved_where_that_is_little():
+    small = Archive(GRID, 3)
+    small.reserve(1)
+    assert small.capacity == GRID.n_niches
+    fine = tl.GridTessellation(GRID.space, 1000)
+    for width, at_once in ((10, True), (1000, False)):
+        archive = Archive(fine, width)
+        archive.reserve(1)
+        assert (archive.capacity == fine.n_niches) == at_once
 
 
 def test_the_index_always_has_room_for_every_row():

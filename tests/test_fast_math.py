@@ -14,7 +14,7 @@ import pytest
 from scipy import special, stats
 
 from tesselite import fast_math
-from tesselite.fast_math import fill_normals, random_word, sincos, uniform_index, unit_uniform
+from tesselite.fast_math import fill_normals, random_word, sincos, sincos_turns, uniform_index, unit_uniform
 
 MASK = 2**64 - 1
 
@@ -141,6 +141,28 @@ def test_sincos_of_what_is_not_finite_is_nan():
     _sincos(x, sines, cosines)
     assert np.isnan(sines).all()
     assert np.isnan(cosines).all()
+
+
+@numba.njit
+def _sincos_turns(t, sines, cosines):
+    for i in range(t.shape[0]):
+        sines[i], cosines[i] = sincos_turns(t[i])
+
+
+def test_sincos_of_turns_is_within_4e_16():
+    rng = np.random.default_rng(1)
+    eighths = np.arange(-800, 801) / 8  # the borders of quadrants and the zeros
+    t = np.concatenate(
+        [eighths, np.nextafter(eighths, np.inf), np.nextafter(eighths, -np.inf), rng.uniform(-5, 5, 100_000)]
+    )
+    sines, cosines = np.empty_like(t), np.empty_like(t)
+    _sincos_turns(t, sines, cosines)
+    angle = (t - np.rint(t)).astype(np.longdouble) * 2 * np.longdouble("3.14159265358979323846264338327950288")
+    assert np.abs(sines - np.sin(angle)).max() < 4e-16
+    assert np.abs(cosines - np.cos(angle)).max() < 4e-16
+    assert sincos_turns(0.25) == (1.0, 0.0)
+    assert sincos_turns(-0.5) == (0.0, -1.0)
+    assert np.isnan(sincos_turns(np.inf)).all()
 
 
 # -- normals -------------------------------------------------------------------------------------------------------

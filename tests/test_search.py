@@ -14,6 +14,7 @@ from scipy import stats
 
 import tesselite as tl
 from tesselite import loop as compiled
+from tesselite.scaling import all_finite
 from tesselite.search import batches
 from tesselite.variation import gaussian, iso_line, polynomial, resample, sbx
 
@@ -88,6 +89,27 @@ def test_ask_and_tell_take_turns():
     assert search.evaluations == 3
     assert search.archive.best.solution.any()
     assert search.ask(100).shape == (2, 3)  # what is left of the initialisation
+
+
+def test_results_may_be_any_numbers_in_any_layout():
+    def told(change):
+        search = tl.MapElites(BOX, GRID, initial=20, seed=1)
+        for _ in range(3):
+            x = search.ask(20)
+            search.tell(*change((10 * x[:, 2]).round() + 0.0, x[:, :2]))  # no -0.0, which int32 lacks
+        return state(search.archive)
+
+    def read_only(fitness, features):
+        for values in (fitness, features := features.copy()):
+            values.flags.writeable = False
+        return fitness, features
+
+    expected = told(lambda fitness, features: (fitness, features))
+    assert told(lambda fitness, features: (fitness.tolist(), features.tolist())) == expected
+    assert told(lambda fitness, features: (fitness.astype(np.int32), np.asfortranarray(features))) == expected
+    assert told(lambda fitness, features: (fitness[::-1].copy()[::-1], features.astype(">f8"))) == expected
+    assert told(read_only) == expected
+    assert len(all_finite.signatures) == 1  # all of them by the same machine code
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3", None, math.nan, math.inf])

@@ -86,6 +86,25 @@ def test_iso_line_against_its_oracle(pairs, mode):
     np.testing.assert_allclose(offspring, bounded(expected, BOX, mode), rtol=0, atol=1e-14)
 
 
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5, 7, 8, 9, 12, 31])
+def test_steps_of_every_width_are_those_of_the_formula_to_the_last_bit(width):
+    # Four values are made at once, and the last four of a row may overlap with those before.
+    rng = np.random.default_rng(width)
+    space = tl.Box(width, -1.0 - rng.random(width), 1.0 + rng.random(width))
+    x, y = space.random(130, rng), space.random(130, rng)
+    words = (width + 2) // 2
+    z = normals(8, 130, words)
+    step = 0.3 * (space.high - space.low) * z[:, :width]
+    moved = x + step + (0.7 * z[:, width : width + 1]) * (y - x)
+    offspring = iso_line(0.3, 0.7)(np.stack([x, y]), space, np.random.default_rng(8))
+    np.testing.assert_array_equal(offspring, np.clip(moved, space.low, space.high))
+    words = (width + 1) // 2
+    moved = x + 0.3 * (space.high - space.low) * normals(8, 130, words)[:, :width]
+    offspring = gaussian(0.3)(x, space, np.random.default_rng(8))
+    np.testing.assert_array_equal(offspring, np.clip(moved, space.low, space.high))
+    assert ((offspring == space.low) | (offspring == space.high)).any()
+
+
 @pytest.mark.parametrize("mode", ["clip", "reflect"])
 def test_polynomial_against_its_oracle(pairs, mode):
     eta, probability = 3.0, 0.6

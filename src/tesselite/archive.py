@@ -6,6 +6,7 @@ in `tesselite.archive_file`; metrics beyond the counts kept here are in `tesseli
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,16 @@ from tesselite.solution_space import Rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+# Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
+# growing by and by would copy every elite several times.
+_AT_ONCE = 1 << 28
+
+
+def as_floats(values: Any) -> Floats:
+    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
+    array = np.asarray(values, dtype=np.float64)
+    return array if array.flags.carray else np.array(array, order="C")
 
 
 class Tessellation(Protocol):
@@ -219,6 +230,8 @@ class Archive:
         need = min(self._n + n, self.n_niches)
         if need > len(self._fitness):
             size = min(max(need, 2 * len(self._fitness), 256), self.n_niches)
+            if not len(self._keys) and self.n_niches * self._row_bytes() <= _AT_ONCE:
+                size = self.n_niches
             for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
                 old = getattr(self, name)
                 new = np.empty((size, *old.shape[1:]), old.dtype)
@@ -228,6 +241,9 @@ class Archive:
         if len(self._keys) and 2 * len(self._fitness) > len(self._keys):
             self._keys, self._rows = elitism.new_index(self.n_niches, len(self._fitness))
             elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
+
+    def _row_bytes(self) -> int:
+        return self._solutions.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
 
     def add(self, solutions: Any, fitness: Any, features: Any, *, evaluation: int = 0) -> Added:
         """Offer n candidates, in order: solutions (n, width), fitness (n,), features (n, d) in feature units.
@@ -269,7 +285,7 @@ class Archive:
             niches,
             evaluated.fitness,
             evaluated.features,
-            np.require(solutions, requirements=("C", "W")).view(np.uint8),
+            (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8),
             valid,
             evaluation,
             self._n,
@@ -340,10 +356,19 @@ class Archive:
         )
 
     def get(self, niche: int) -> Elite | None:
-        """The elite of a niche, or None if it is empty; IndexError for a number that is no niche."""
-        if not 0 <= niche < self.n_niches:
-            raise IndexError(f"niche: expected 0 to {self.n_niches - 1}, got {niche}")
-        row = elitism.find_row(self._keys, self._rows, niche)
+        """The elite of a niche, or None if it is empty.
+
+        Raises TypeError for what is not a whole number, IndexError for a number that is no niche.
+        """
+        try:
+            number = operator.index(niche)
+        except TypeError:
+            raise TypeError(
+                f"niche: expected a whole number from 0 to {self.n_niches - 1}, got {niche!r:.80}"
+            ) from None
+        if not 0 <= number < self.n_niches:
+            raise IndexError(f"niche: expected 0 to {self.n_niches - 1}, got {number}")
+        row = elitism.find_row(self._keys, self._rows, number)
         return self._elite(row) if row >= 0 else None
 
     def sample(self, n: int, rng: np.random.Generator) -> Elites:

@@ -11,13 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from tesselite.breeding_lanes import LANES, step_lanes
 from tesselite.compiled import kernel
-from tesselite.fast_math import fill_normals, prefetch, random_word, uniform_index, unit_uniform
+from tesselite.fast_math import normals_of_words, prefetch, random_word, uniform_index, unit_uniform
 
 GAUSSIAN, ISO_LINE, POLYNOMIAL, SBX, RESAMPLE = 0, 1, 2, 3, 4
 CLIP, REFLECT = 0.0, 1.0
 
 CHUNK = 64  # evaluations that share one pass over the scratch memory
+FETCHED = 16  # evaluations whose parents are fetched ahead together
+CACHED = 1 << 16  # arrays of up to so many values are in a core's cache anyway
 
 _U0, _U1, _U2 = np.uint64(0), np.uint64(1), np.uint64(2)
 _LOW32 = np.uint64(0xFFFFFFFF)
@@ -55,6 +58,17 @@ def draw_parents(key: Any, first: int, n_rows: int, parents: Any) -> None:
 
 
 @kernel()
+def _fetch_parents(mothers: Any, fathers: Any, parents: Any) -> None:
+    """Have these parents' rows fetched into the cache, unless all are there anyway."""
+    width = mothers.shape[1]
+    if mothers.size > CACHED:
+        for i in range(parents.shape[1]):
+            for j in range(0, width, 8):
+                prefetch(mothers, parents[0, i] * width + j)
+                prefetch(fathers, parents[1, i] * width + j)
+
+
+@kernel()
 def vary(
     code: int,
     parameters: Any,
@@ -79,27 +93,31 @@ def vary(
     counter = np.uint64(first) * np.uint64(words)
     # As locals: an array could change under the compiler's hands while `out` is written.
     first_number, second_number, mode = parameters[0], parameters[1], parameters[2]
-    # Parents are scattered over memory: they are on their way here while the random numbers are made.
-    for i in range(n):
-        for j in range(0, width, 8):
-            prefetch(mothers, parents[0, i] * width + j)
-            prefetch(fathers, parents[1, i] * width + j)
     if code in (GAUSSIAN, ISO_LINE):
-        fill_normals(key, counter, noise[: 2 * n * words])
-    if code == GAUSSIAN:
-        for i in range(n):
-            mother = parents[0, i]
-            for j in range(width):
-                step = first_number * (high[j] - low[j]) * noise[2 * i * words + j]
-                out[i, j] = _bounded(mothers[mother, j] + step, low[j], high[j], mode)
-    elif code == ISO_LINE:
-        for i in range(n):
-            mother, father = parents[0, i], parents[1, i]
-            along = second_number * noise[2 * i * words + width]
-            for j in range(width):
-                x = mothers[mother, j]
-                step = first_number * (high[j] - low[j]) * noise[2 * i * words + j]
-                out[i, j] = _bounded(x + step + along * (fathers[father, j] - x), low[j], high[j], mode)
+        # Parents are scattered over memory: they are on their way here while the random numbers are made.
+        random_words, radius = np.empty(FETCHED * words, np.uint64), np.empty(FETCHED * words)
+        for start in range(0, n, FETCHED):
+            stop = min(start + FETCHED, n)
+            _fetch_parents(mothers, fathers, parents[:, start:stop])
+            m = (stop - start) * words
+            part = noise[2 * start * words : 2 * stop * words]
+            normals_of_words(key, counter + np.uint64(start * words), random_words[:m], radius[:m], part)
+    else:
+        _fetch_parents(mothers, fathers, parents)
+    if code in (GAUSSIAN, ISO_LINE):
+        # One parent is two that are the same: its step along the line between them is 0.
+        second = 1 if code == ISO_LINE else 0
+        sigma = first_number * (high - low)
+        if mode == CLIP and width >= LANES:
+            _step_in_lanes(mothers, fathers, parents, second, noise, words, sigma, second_number, low, high, out)
+        else:
+            for i in range(n):
+                mother, father, drawn = parents[0, i], parents[second, i], 2 * i * words
+                along = second_number * noise[drawn + width * second]
+                for j in range(width):
+                    x = mothers[mother, j]
+                    step = sigma[j] * noise[drawn + j]
+                    out[i, j] = _bounded(x + step + along * (fathers[father, j] - x), low[j], high[j], mode)
     elif code == POLYNOMIAL:
         for i in range(n):
             mother = parents[0, i]
@@ -135,6 +153,30 @@ def vary(
                     out[i, j] = levels[np.int64(((word & _LOW32) * n_levels) >> np.uint64(32))]
                 else:
                     out[i, j] = mothers[mother, j]
+
+
+@kernel()
+def _step_in_lanes(
+    mothers: Any,
+    fathers: Any,
+    parents: Any,
+    second: int,
+    noise: Any,
+    words: int,
+    sigma: Any,
+    line: float,
+    low: Any,
+    high: Any,
+    out: Any,
+) -> None:
+    """Gaussian and iso+line steps with clipping, four values at a time; `width` is at least four."""
+    n, width = out.shape
+    for i in range(n):
+        mother, father, at = parents[0, i], parents[second, i], 2 * i * words
+        along = line * noise[at + width * second]
+        for block in range(0, width, LANES):
+            j = min(block, width - LANES)  # the last block may do some values again
+            step_lanes(mothers, mother, fathers, father, j, noise, at, along, sigma, low, high, out, i)
 
 
 @kernel(inline="always")

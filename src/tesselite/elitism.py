@@ -22,6 +22,8 @@ REJECTED, NEW, IMPROVED, INVALID = 0, 1, 2, 3
 DENSE_NICHES = 1 << 20  # up to here the index is an array (8 MiB), beyond it a hash table
 EMPTY = -1
 
+FETCHED = 32  # candidates whose elites are fetched ahead together
+
 Ints = npt.NDArray[np.int64]
 
 
@@ -35,14 +37,14 @@ def new_index(n_niches: int, n_rows: int) -> tuple[Ints, Ints]:
     return np.full(size, EMPTY, np.int64), np.full(size, EMPTY, np.int64)
 
 
-@kernel(inline="always")
+@kernel()
 def _first_slot(keys: Any, niche: int) -> int:
     """Where the search for a niche in the hash table begins."""
     hashed = np.uint64(niche) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(hashed >> np.uint64(32)) & (keys.shape[0] - 1)
 
 
-@kernel(inline="always")
+@kernel()
 def _slot(keys: Any, niche: int) -> int:
     """Where the niche stands in the hash table, or the empty slot where it would."""
     mask = keys.shape[0] - 1
@@ -101,22 +103,56 @@ def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness:
 
 
 @kernel()
-def fetch_elites(i: int, niches: Any, elite_fitness: Any, keys: Any, rows: Any) -> None:
-    """At every 32nd candidate: have the elites that it and the next 31 meet fetched into the cache."""
-    if i % 32 != 0 or rows.shape[0] < 32768:  # a small index is in the cache anyway
+def find_promising(
+    n: int, sign: float, niches: Any, fitness: Any, status: Any, elite_fitness: Any, keys: Any, rows: Any, out: Any
+) -> int:
+    """Note in `out` which of n candidates of status 0 would take their niches now, and return how many.
+
+    As elites only get better, a candidate that would not take its niche now never will.
+    """
+    fetch_elites(0, n, niches, elite_fitness, keys, rows)
+    found = 0
+    for i in range(n):
+        out[found] = i
+        row = find_row(keys, rows, niches[i])
+        better = row < 0 or sign * fitness[i] > sign * elite_fitness[row]
+        found += (status[i] == 0) & better
+    return found
+
+
+@kernel()
+def fetch_elites(start: int, stop: int, niches: Any, elite_fitness: Any, keys: Any, rows: Any) -> None:
+    """Have the elites that candidates start to stop meet fetched into the cache."""
+    if rows.shape[0] < 32768:  # a small index is in the cache anyway
         return
-    stop = min(i + 32, niches.shape[0])
-    for j in range(i, stop):
-        if niches[j] >= 0:
-            slot = niches[j] if keys.shape[0] == 0 else _first_slot(keys, niches[j])
+    for i in range(start, stop):
+        if niches[i] >= 0:
+            slot = niches[i] if keys.shape[0] == 0 else _first_slot(keys, niches[i])
             prefetch(rows, slot)
             if keys.shape[0] > 0:
                 prefetch(keys, slot)
-    for j in range(i, stop):
-        if niches[j] >= 0:
-            row = find_row(keys, rows, niches[j])
+    for i in range(start, stop):
+        if niches[i] >= 0:
+            row = find_row(keys, rows, niches[i])
             if row >= 0:
                 prefetch(elite_fitness, row)
+
+
+@kernel()
+def fetch_rows(start: int, stop: int, niches: Any, elites: Any, keys: Any, rows: Any) -> None:
+    """Have all that is kept of the elites that candidates start to stop are about to replace fetched as well."""
+    if rows.shape[0] < 32768:
+        return
+    _, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
+    fetch_elites(start, stop, niches, elite_fitness, keys, rows)
+    d, width = elite_features.shape[1], elite_solutions.shape[1]
+    for i in range(start, stop):
+        row = find_row(keys, rows, niches[i])
+        if row >= 0:
+            prefetch(elite_evaluation, row)
+            prefetch(elite_features, row * d)
+            for j in range(0, width, 8):
+                prefetch(elite_solutions, row * width + j)
 
 
 @kernel()
@@ -141,7 +177,8 @@ def insert_batch(
     """
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(niches.shape[0]):
-        fetch_elites(i, niches, elite_fitness, keys, rows)
+        if i % FETCHED == 0:
+            fetch_elites(i, min(i + FETCHED, niches.shape[0]), niches, elite_fitness, keys, rows)
         if not valid[i]:
             status[i] = INVALID
             continue

@@ -48,10 +48,11 @@ class Evaluation:
         """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
         fitness = np.array(fitness, dtype=np.float64, order="C")
         features = np.array(features, dtype=np.float64, order="C")
-        reasons = dict(reasons or {})
         good_fitness, good_features = np.isfinite(fitness), np.isfinite(features)
-        # All at once first: NumPy is slow at many short rows, and they are nearly always good.
-        valid = good_fitness.copy() if good_features.all() else good_fitness & good_features.all(axis=1)
+        if not reasons and good_fitness.all() and good_features.all():  # as nearly always
+            return cls(fitness, features, good_fitness, {}, first_error)
+        reasons = dict(reasons or {})
+        valid = good_fitness & good_features.all(axis=1)
         for i in np.flatnonzero(~valid).tolist():
             reasons.setdefault(i, FEATURES_NOT_FINITE if good_fitness[i] else FITNESS_NOT_FINITE)
         if reasons:

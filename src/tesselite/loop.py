@@ -28,6 +28,7 @@ from tesselite.crew import (
     wait_until_done,
 )
 from tesselite.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite.fast_math import unowned
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.grid_cells import find_cells
 from tesselite.tessellation.nearest.rows import find_rows
@@ -40,109 +41,114 @@ if TYPE_CHECKING:
 
 GRID = -1  # in place of the code of a nearest-centroid index
 
-# Positions in the array of counts that the loop keeps.
-_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6
+# Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
+_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _PROMISING, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6, 8
 
 
 @kernel()
-def _evaluate_chunk(
-    start: int,
-    stop: int,
-    first: int,
-    n_rows: int,
-    variation: Any,
-    address: int,
-    low: Any,
-    per_unit: Any,
-    lookup: Any,
-    elite_solutions: Any,
-    batch: Any,
-) -> None:
-    """Breed, evaluate and locate rows start to stop of a batch whose row 0 is evaluation number `first`."""
+def _evaluate(n: int, first: int, n_rows: int, variation: Any, address: int, elites: Any, scratch: Any) -> None:
+    """Breed and evaluate n rows, the first of which is evaluation number `first`."""
     code, parameters, axis_low, axis_high, levels, selection_key, variation_key = variation
-    index_code, cells, strides, centroids, floats, ints, p = lookup
-    solutions, fitness, features, unit, niches, status, noise, parents = batch
-    chunk = start // CHUNK
-    chosen = parents[chunk][:, : stop - start]
-    draw_parents(selection_key, first + start, n_rows, chosen)
+    solutions, fitness, features, _, _, status, noise, parents, _ = scratch
+    draw_parents(selection_key, first, n_rows, parents[:, :n])
     vary(
         code,
         parameters,
-        elite_solutions,
-        elite_solutions,
-        chosen,
+        elites[3],
+        elites[3],
+        parents,
         axis_low,
         axis_high,
         levels,
         variation_key,
-        first + start,
-        noise[chunk],
-        solutions[start:stop],
+        first,
+        noise,
+        solutions[:n],
     )
-    call_block(address, solutions[start:stop], fitness[start:stop], features[start:stop], status[start:stop])
-    for i in range(start, stop):
-        finite = True
-        for j in range(low.shape[0]):
-            x = features[i, j]
-            finite &= np.isfinite(x)
-            unit[i, j] = (x - low[j]) * per_unit[j]
-        if status[i] != 0:
-            status[i] = _EXCEPTIONS
-        elif not np.isfinite(fitness[i]):
-            status[i] = _BAD_FITNESS
-        elif not finite:
-            status[i] = _BAD_FEATURES
-        if status[i] != 0:
-            for j in range(low.shape[0]):
-                unit[i, j] = 0.0  # looked up all the same, never used
-    if index_code == GRID:
-        find_cells(unit, niches, start, stop, cells, strides)
-    else:
-        find_rows(unit, niches, start, stop, index_code, centroids, floats, ints, p)
+    call_block(address, solutions[:n], fitness[:n], features[:n], status[:n])
 
 
 @kernel()
-def _insert(
-    count: int,
-    first: int,
-    sign: float,
-    low: Any,
-    high: Any,
-    batch: Any,
-    elites: Any,
-    keys: Any,
-    rows: Any,
-    counts: Any,
-) -> None:
-    """Insert the batch's rows in order, as `Archive.add`."""
-    solutions, fitness, features, _, niches, status, _, _ = batch
-    elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
-    for i in range(count):
-        elitism.fetch_elites(i, niches, elite_fitness, keys, rows)
-        if status[i] != 0:
-            counts[status[i]] += 1
-            continue
-        outside = False
+def _locate(n: int, bounds: Any, lookup: Any, scratch: Any, tally: Any) -> None:
+    """Find the niches of n evaluated rows; count those that are invalid or out of bounds."""
+    low, high, per_unit = bounds
+    index_code, cells, strides, centroids, floats, ints, p = lookup
+    _, fitness, features, unit, niches, status, _, _, _ = scratch
+    for i in range(n):
+        bad, outside = fitness[i] * 0.0, False  # a product with 0 is 0 unless a factor is NaN or infinite
         for j in range(low.shape[0]):
-            outside |= features[i, j] < low[j] or features[i, j] > high[j]
-        counts[_OUTSIDE] += outside
-        result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
-        if result == elitism.REJECTED:
-            continue
-        if result == elitism.NEW:
-            counts[_ROWS] += 1
-            elite_niche[row] = niches[i]
-        elite_fitness[row] = fitness[i]
-        elite_evaluation[row] = first + i
-        for j in range(low.shape[0]):
-            elite_features[row, j] = features[i, j]
+            x = features[i, j]
+            bad += x * 0.0
+            outside |= (x < low[j]) | (x > high[j])
+            unit[i, j] = (x - low[j]) * per_unit[j]
+        if status[i] != 0 or bad != 0.0:
+            if status[i] != 0:
+                status[i] = _EXCEPTIONS
+            else:
+                status[i] = _BAD_FEATURES if np.isfinite(fitness[i]) else _BAD_FITNESS
+            tally[status[i]] += 1
+            unit[i] = 0.0  # looked up all the same, never used
+        elif outside:
+            tally[_OUTSIDE] += 1
+    if index_code == GRID:
+        find_cells(unit, niches, 0, n, cells, strides)
+    else:
+        find_rows(unit, niches, 0, n, index_code, centroids, floats, ints, p)
+
+
+@kernel()
+def _keep_promising(
+    n: int, start: int, sign: float, elite_fitness: Any, keys: Any, rows: Any, scratch: Any, batch: Any
+) -> int:
+    """Copy those of n rows that beat the elites, as they are before the batch, to the batch's rows from `start`.
+
+    The others, nearly all in the end, need not wait for the insertion in order. Returns how many were copied.
+    """
+    solutions, fitness, features, _, niches, status, _, _, promising = scratch
+    kept_solutions, kept_fitness, kept_features, kept_niches, kept_rows, _ = batch
+    found = elitism.find_promising(n, sign, niches, fitness, status, elite_fitness, keys, rows, promising)
+    for k in range(found):
+        i, to = promising[k], start + k
+        kept_rows[to] = start + i
+        kept_niches[to] = niches[i]
+        kept_fitness[to] = fitness[i]
+        for j in range(features.shape[1]):
+            kept_features[to, j] = features[i, j]
         for j in range(solutions.shape[1]):
-            elite_solutions[row, j] = solutions[i, j]
+            kept_solutions[to, j] = solutions[i, j]
+    return found
+
+
+@kernel()
+def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, keys: Any, rows: Any, counts: Any) -> None:
+    """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
+    solutions, fitness, features, niches, batch_rows, tallies = batch
+    elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
+    for chunk in range(n_chunks):
+        for k in range(_BAD_FITNESS, _OUTSIDE + 1):
+            counts[k] += tallies[chunk, k]
+        start = chunk * CHUNK
+        stop = start + tallies[chunk, _PROMISING]
+        elitism.fetch_rows(start, stop, niches, elites, keys, rows)
+        for i in range(start, stop):
+            result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
+            if result == elitism.REJECTED:
+                continue
+            if result == elitism.NEW:
+                counts[_ROWS] += 1
+                elite_niche[row] = niches[i]
+            elite_fitness[row] = fitness[i]
+            elite_evaluation[row] = first + batch_rows[i]
+            for j in range(features.shape[1]):
+                elite_features[row, j] = features[i, j]
+            for j in range(solutions.shape[1]):
+                elite_solutions[row, j] = solutions[i, j]
 
 
 @kernel()
 def _run_batches(
     leader: bool,
+    scratch: Any,
     first: int,
     evaluations: int,
     batch_size: int,
@@ -150,9 +156,7 @@ def _run_batches(
     sign: float,
     variation: Any,
     address: int,
-    low: Any,
-    high: Any,
-    per_unit: Any,
+    bounds: Any,
     lookup: Any,
     batch: Any,
     elites: Any,
@@ -166,7 +170,9 @@ def _run_batches(
     The leader publishes batches and inserts their results; the other threads of the crew run the same function and
     only claim chunks, as the leader does too while there are any.
     """
-    spins = 0
+    scratch, variation, bounds, lookup = unowned(scratch), unowned(variation), unowned(bounds), unowned(lookup)
+    batch, elites, keys, rows = unowned(batch), unowned(elites), unowned(keys), unowned(rows)
+    tallies, spins = batch[5], 0
     while True:
         chunk, n_chunks, count = -1, 0, 0
         if leader:
@@ -182,25 +188,17 @@ def _run_batches(
         chunk = claim(control)
         while chunk >= 0:
             start = chunk * CHUNK
-            _evaluate_chunk(
-                start,
-                min(start + CHUNK, control[MESSAGE]),
-                control[MESSAGE + 1],
-                control[MESSAGE + 2],
-                variation,
-                address,
-                low,
-                per_unit,
-                lookup,
-                elites[3],
-                batch,
-            )
+            n = min(CHUNK, control[MESSAGE] - start)
+            tallies[chunk] = 0
+            _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], variation, address, elites, scratch)
+            _locate(n, bounds, lookup, scratch, tallies[chunk])
+            tallies[chunk, _PROMISING] = _keep_promising(n, start, sign, elites[1], keys, rows, scratch, batch)
             report_done(control)
             spins = 0
             chunk = claim(control)
         if leader:
             wait_until_done(control, n_chunks)
-            _insert(count, control[MESSAGE + 1], sign, low, high, batch, elites, keys, rows, counts)
+            _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, keys, rows, counts)
             counts[_DONE] += count
         else:
             spins += 1
@@ -235,6 +233,24 @@ def _lookup(tessellation: Any) -> tuple[Any, ...]:
     )
 
 
+def _new_scratch(width: int, n_features: int, words: int) -> tuple[Any, ...]:
+    """What a thread works in: solutions, fitness, features, unit features, niches, status, noise, parents, promising.
+
+    NaN and 1 everywhere: reading what was never written shows.
+    """
+    return (
+        np.full((CHUNK, width), np.nan),
+        np.full(CHUNK, np.nan),
+        np.full((CHUNK, n_features), np.nan),
+        np.full((CHUNK, n_features), np.nan),
+        np.full(CHUNK, -1, np.int64),
+        np.ones(CHUNK, np.int64),
+        np.full(2 * CHUNK * words, np.nan),
+        np.zeros((2, CHUNK), np.int64),
+        np.zeros(CHUNK, np.int64),
+    )
+
+
 class CompiledLoop:
     """The loop made ready for one search and problem: scratch memory allocated once, the objective compiled."""
 
@@ -250,17 +266,17 @@ class CompiledLoop:
         code, parameters, low, high, levels = search.variation.compiled(search.solution_space)
         self._variation = (code, parameters, low, high, levels, search.selection_key, search.variation_key)
         self._lookup = _lookup(search.archive.tessellation)
+        words = words_per_offspring(code, width)
+        self._scratch = [_new_scratch(width, space.n, words) for _ in range(self._helpers + 1)]
         n_chunks = (batch_size + CHUNK - 1) // CHUNK
-        # NaN and 1 everywhere: reading what was never written shows.
+        # Promising rows: solutions, fitness, features, niches, and where they stood in the batch; a tally per chunk.
         self._batch = (
             np.full((batch_size, width), np.nan),
             np.full(batch_size, np.nan),
             np.full((batch_size, space.n), np.nan),
-            np.full((batch_size, space.n), np.nan),
             np.full(batch_size, -1, np.int64),
-            np.ones(batch_size, np.int64),
-            np.full((n_chunks, 2 * CHUNK * words_per_offspring(code, width)), np.nan),
-            np.zeros((n_chunks, 2, CHUNK), np.int64),
+            np.full(batch_size, -1, np.int64),
+            np.zeros((n_chunks, _N_COUNTS), np.int64),
         )
 
     def run(self, evaluations: int) -> None:
@@ -281,9 +297,7 @@ class CompiledLoop:
                 archive.sign,
                 self._variation,
                 self._address,
-                space.low,
-                space.high,
-                space.per_unit,
+                (space.low, space.high, space.per_unit),
                 self._lookup,
                 self._batch,
                 archive.arrays(),
@@ -292,10 +306,12 @@ class CompiledLoop:
                 control,
             )
             helping = (
-                [self._pool.submit(_run_batches, False, *task) for _ in range(self._helpers)] if self._pool else []
+                [self._pool.submit(_run_batches, False, scratch, *task) for scratch in self._scratch[1:]]
+                if self._pool
+                else []
             )
             try:
-                _run_batches(True, *task)
+                _run_batches(True, self._scratch[0], *task)
             finally:
                 dismiss(control)  # an interrupt before the leader began must not leave the helpers waiting for ever
             for helper in helping:

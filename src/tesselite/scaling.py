@@ -1,4 +1,4 @@
-"""Features scaled to the unit cube, compiled, where every axis is linear; other scales are in `feature_space`."""
+"""Checking and scaling of evaluated rows, compiled, for linear axes; other scales are in `feature_space`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,22 @@ def scale_rows(
         outside = False
         for j in range(features.shape[1]):
             x = features[i, j]
-            outside |= x < low[j] or x > high[j]
-            unit[i, j] = (x - low[j]) * per_unit[j] if valid[i] else 0.0
-        n_outside += valid[i] and outside
+            outside |= (x < low[j]) | (x > high[j])
+            unit[i, j] = (x - low[j]) * per_unit[j]
+        n_outside += valid[i] & outside
+        if not valid[i]:
+            unit[i] = 0.0
     return n_outside
+
+
+@kernel()
+def all_finite(fitness: Floats, features: Floats, valid: npt.NDArray[np.bool_]) -> bool:
+    """Whether fitness (n,) and features (n, d) are finite throughout; `valid` (n,) becomes True where they are."""
+    total = True
+    for i in range(fitness.shape[0]):
+        sum_of_zeros = fitness[i] * 0.0  # a product with 0 is 0 unless a factor is NaN or infinite
+        for j in range(features.shape[1]):
+            sum_of_zeros += features[i, j] * 0.0
+        valid[i] = sum_of_zeros == 0.0
+        total &= valid[i]
+    return total

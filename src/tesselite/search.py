@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tesselite import variation as operators
-from tesselite.archive import Added, Archive, Tessellation
+from tesselite.archive import Added, Archive, Tessellation, as_floats
 from tesselite.evaluation import Direction, Evaluation, Problem
+from tesselite.scaling import all_finite
 from tesselite.seeds import Purpose, checked_seed, generator, key
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads
@@ -57,6 +58,7 @@ class MapElites:
         self.variation = variation if variation is not None else operators.default_for(solution_space)
         if isinstance(self.variation, operators.Operator):
             self.variation.check(solution_space)
+            self._operator = self.variation.compiled(solution_space)
         self.initial = initial
         self.seed = checked_seed(seed)
         self.archive = Archive(
@@ -67,6 +69,7 @@ class MapElites:
         self.variation_key = key(self.seed, Purpose.VARIATION)
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
+        self._children: Rows = np.empty((0, solution_space.width))  # what `ask` breeds into, again and again
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
         """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
@@ -89,8 +92,10 @@ class MapElites:
 
         elites, filled = self.archive.solutions, len(self.archive)
         if isinstance(self.variation, operators.Operator):
-            children = np.empty((n, self.solution_space.width))
-            code, parameters, low, high, levels = self.variation.compiled(self.solution_space)
+            if len(self._children) < n:
+                self._children = np.empty((n, self.solution_space.width))
+            children = self._children[:n]
+            code, parameters, low, high, levels = self._operator
             breed(
                 code,
                 parameters,
@@ -119,14 +124,16 @@ class MapElites:
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
         solutions = self._told()
-        fitness, features = np.asarray(fitness, np.float64), np.asarray(features, np.float64)
+        fitness, features = as_floats(fitness), as_floats(features)
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
         if (fitness.shape, features.shape) != expected:
             raise ValueError(
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
                 f"got {fitness.shape} and {features.shape}"
             )
-        return self.tell_evaluation(Evaluation.of(fitness, features))
+        valid = np.empty(len(solutions), np.bool_)
+        good = all_finite(fitness, features, valid)
+        return self.tell_evaluation(Evaluation(fitness, features, valid) if good else Evaluation.of(fitness, features))
 
     def tell_evaluation(self, evaluated: Evaluation) -> Added:
         """`tell` what `Problem.evaluate` returned for the last ask."""

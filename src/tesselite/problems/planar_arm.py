@@ -14,7 +14,7 @@ from numba import carray
 
 from tesselite.block import native_block
 from tesselite.evaluation import Problem
-from tesselite.fast_math import sincos
+from tesselite.fast_math import sincos_turns
 from tesselite.feature_space import FeatureSpace
 from tesselite.function_problem import CompiledProblem
 from tesselite.solution_space import Box
@@ -27,25 +27,28 @@ def make_block(joints: int) -> Any:
 
     def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
         values = carray(rows, (n, joints))
-        angle, x, y = np.zeros(n), np.zeros(n), np.zeros(n)
+        turns, squares, x, y = np.empty((joints, n)), np.empty(n), np.zeros(n), np.zeros(n)
+        for i in range(n):
+            turned = 0.0
+            for j in range(joints):
+                turned += values[i, j] - 0.5
+                turns[j, i] = turned
+        for i in range(n):
+            mean = turns[joints - 1, i] * (1.0 / joints) + 0.5
+            total = 0.0
+            for j in range(joints):
+                total += (values[i, j] - mean) ** 2
+            squares[i] = total
         # Joint by joint over all rows, so that sine and cosine are vectorised.
         for j in range(joints):
             for i in range(n):
-                angle[i] += TWO_PI * values[i, j] - np.pi
-                sine, cosine = sincos(angle[i])
+                sine, cosine = sincos_turns(turns[j, i])
                 x[i] += cosine
                 y[i] += sine
         for i in range(n):
-            mean = 0.0
-            for j in range(joints):
-                mean += values[i, j]
-            mean /= joints
-            squares = 0.0
-            for j in range(joints):
-                squares += (values[i, j] - mean) ** 2
-            fitness[i] = 1.0 - np.sqrt(squares / max(1, joints - 1))
-            features[2 * i] = 0.5 + 0.5 * x[i] / joints
-            features[2 * i + 1] = 0.5 + 0.5 * y[i] / joints
+            fitness[i] = 1.0 - np.sqrt(squares[i] * (1.0 / max(1, joints - 1)))
+            features[2 * i] = 0.5 + (0.5 / joints) * x[i]
+            features[2 * i + 1] = 0.5 + (0.5 / joints) * y[i]
             status[i] = 0
 
     return native_block(block)
