@@ -82,7 +82,10 @@ class MapElites:
         return self._asked.copy()
 
     def propose(self, n: int, first: int) -> Rows:
-        """n new solutions whose evaluations have the numbers `first`, `first` + 1, ...: random at first, then bred."""
+        """n new solutions whose evaluations have the numbers `first`, `first` + 1, ...: random at first, then bred.
+
+        The rows may be overwritten by the next call.
+        """
         if first < self.initial or not len(self.archive):
             return self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
         return self._offspring(n, first)

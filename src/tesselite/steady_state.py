@@ -33,7 +33,7 @@ class SteadyState:
     def ask(self) -> tuple[int, Rows]:
         """The next solution to evaluate and its number."""
         number = self.asked
-        self.out[number] = row = self.search.propose(1, number)[0]
+        self.out[number] = row = self.search.propose(1, number)[0].copy()
         return number, row
 
     def ask_up_to(self, window: int, evaluations: int) -> list[tuple[int, Rows]]:
