@@ -1,0 +1,131 @@
+"""The tables of docs/maze.md and docs/hexapod.md that stand beside the paper's figures.
+
+    python benchmarks/paper_tables.py [--write]
+
+They are made from the trials of `tesselite reproduce` that `results/` keeps, and from the runs of `maze_openings.py`.
+`--write` puts them between their marks in the pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from measurement import table
+from tesselite.assessment.scenarios import TRAINING
+from tesselite.assessment.trial import Trial
+from tesselite.experiments.maze import PAPER as MAZE
+from tesselite.experiments.maze import REPORTED
+from tesselite.experiments.reproduce import comparison_of, read_trials
+from tesselite.experiments.reproduce_studies import HEXAPOD_SECONDS, STUDIES, scaled
+
+HOME = Path(__file__).parents[1]
+RESULTS = HOME / "results"
+EVALUATIONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 15_000_000)
+
+
+def solved(best: dict[str, float | None]) -> int:
+    """In how many of the 16 environments some elite comes nearer than the robot's radius."""
+    return sum(value is not None and value < MAZE.solved for name, value in best.items() if name != TRAINING)
+
+
+def maze_trials() -> str:
+    """What the trials of `reproduce maze` found, next to the paper's medians over 30 trials."""
+    study = STUDIES["maze"]()
+    trials = {name: found for name, found in read_trials(study, RESULTS / "maze").items() if found}
+    comparison = comparison_of(study, read_trials(study, RESULTS / "maze"))
+    assert comparison is not None
+    lines, near = [], study.queries[1]
+    for pair in study.pairs:
+        found = trials.get(pair.name)
+        if not found:
+            continue
+        group = comparison.group(pair.name)
+        algorithm, descriptor = pair.name.split("-")
+        paper = REPORTED.get(f"{descriptor}-{algorithm}", {})
+        figures = {
+            "coverage": np.median([trial.metrics.coverage for trial in found]),
+            "spread": np.median([trial.metrics.spread for trial in found]),
+            "near": float(np.median(comparison.values(group, near))),
+        }
+        cells = [f"{value:.3g}" + (f" ({paper[name]:g})" if paper else "") for name, value in figures.items()]
+        lines.append([pair.label, str(len(found)), *cells, ", ".join(str(solved(trial.best)) for trial in found)])
+    head = ["pair", "trials", "filled (paper)", "spread (paper)", "within 20 (paper)", "solved of 16, each trial"]
+    text = [table(head, lines), "", "Best distance in each world, median over trials, and the worst trial:", ""]
+    columns = []
+    for world in comparison.settings:
+        cells = ["open" if world == TRAINING else world]
+        for found in trials.values():
+            best = [trial.best[world] for trial in found]
+            cells.append(f"{np.median(best):.1f} ({max(best):.1f})")
+        columns.append(cells)
+    names = [pair.label.replace("MAP-Elites ", "ME ") for pair in study.pairs if pair.name in trials]
+    return "\n".join([*text, table(["world", *names], columns)])
+
+
+def maze_openings() -> str:
+    """Openings of 70 and 90 units: how many environments are solved."""
+    groups = defaultdict(list)
+    with (RESULTS / "maze" / "openings.csv").open() as file:
+        for row in csv.DictReader(file):
+            groups[row["pair"], row["opening"]].append(row)
+    lines = []
+    for (pair, opening), rows in sorted(groups.items()):
+        bests = [[float(row[f"best_{i}"]) for i in range(1, 17)] for row in rows]
+        counts = [sum(value < MAZE.solved for value in best) for best in bests]
+        coverage = np.median([float(row["coverage"]) for row in rows])
+        hardest = [i for i in range(1, 17) if np.median([best[i - 1] for best in bests]) >= MAZE.solved]
+        cells = [pair, opening, str(len(rows)), f"{coverage:.3f}", ", ".join(map(str, counts))]
+        lines.append([*cells, ", ".join(map(str, hardest)) or "none"])
+    return table(
+        ["pair", "opening", "seeds", "filled", "solved of 16, each seed", "unsolved by the median seed"], lines
+    )
+
+
+def hexapod_speeds() -> str:
+    """Best speed over evaluations of the duty pairs, each trial."""
+    folder = RESULTS / "hexapod"
+    evaluations = Trial.load(sorted(folder.glob("trials/*-6d/*.json"))[0]).settings["evaluations"]
+    study = scaled(STUDIES["hexapod"](), evaluations=evaluations, descriptors=["duty"])
+    found = [(pair.label, trial) for pair in study.pairs for trial in read_trials(study, folder)[pair.name]]
+    lines = []
+    for point in EVALUATIONS:
+        if point > evaluations:
+            break
+        cells = []
+        for _, trial in found:
+            at = np.searchsorted(trial.progress["evaluations"], point, side="right") - 1
+            cells.append(f"{trial.progress['best_fitness'][at] / HEXAPOD_SECONDS:.3f}" if at >= 0 else "-")
+        lines.append([f"{point:,}", *cells])
+    return table(["evaluations", *(f"{label}, trial {trial.number}" for label, trial in found)], lines)
+
+
+PAGES = {
+    "docs/maze.md": {"trials": maze_trials, "openings": maze_openings},
+    "docs/hexapod.md": {"speeds": hexapod_speeds},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    for page, parts in PAGES.items():
+        text = (HOME / page).read_text()
+        for name, make in parts.items():
+            made = make()
+            print(made, "\n")
+            mark = f"<!-- {name} -->"
+            text = re.sub(
+                f"{mark}.*{mark}", lambda _, made=made, mark=mark: f"{mark}\n\n{made}\n\n{mark}", text, flags=re.DOTALL
+            )
+        if options.write:
+            (HOME / page).write_text(text)
+
+
+if __name__ == "__main__":
+    main()
