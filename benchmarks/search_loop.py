@@ -114,9 +114,9 @@ def results_row(label: str, batch_size: int, name: str, results: Sequence[Result
     for measure in ("coverage", "qd_score"):
         values = np.array([getattr(result, measure) for result in results])
         reference = np.array([getattr(result, measure) for result in ours])
-        spread = values.std(ddof=1) if len(values) > 1 else 0.0
         digits = 4 if measure == "coverage" else 0
-        row.append(f"{values.mean():.{digits}f} ± {spread:.{digits}f}")
+        spread = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+        row.append(f"{values.mean():.{digits}f}{spread}")
         comparable = results is not ours and min(len(values), len(reference)) > 1
         row.append(
             f"{(reference.mean() - values.mean()) / standard_error(values, reference):+.1f}" if comparable else ""
