@@ -27,6 +27,7 @@ from tesselite.tessellation.grid import GridTessellation
 
 FORMAT = 1
 RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet")
+_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 PROGRESS = (
     "evaluations",
     "seconds",
@@ -70,8 +71,6 @@ _KINDS = {
     "niches": dict,
     "options": dict,
 }
-
-_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 
 
 class RunFolder:
