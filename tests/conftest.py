@@ -1,4 +1,4 @@
-"""Small finished runs that several test files share: one made for each file, copies for each test."""
+"""Small finished runs that several test files share (one made for each file, copies for each test), and settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hill_runs import make
 from tesselite.run import start
+
+settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
+settings.load_profile("busy machines")
 
 
 @pytest.fixture(scope="module")

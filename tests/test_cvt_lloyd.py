@@ -37,7 +37,7 @@ def test_fast_steps_equal_plain_ones(d):
     assert_same_course(points, points[:700].copy(), 25)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32 - 1), d=st.sampled_from([2, 3, 5]), levels=st.sampled_from([3, 10, 2**30]))
 def test_ties_and_duplicates(seed, d, levels):
     rng = np.random.default_rng(seed)

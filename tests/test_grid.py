@@ -23,7 +23,7 @@ def cell_by_definition(x: float, low: float, high: float, cells: int) -> tuple[i
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_against_the_definition(data):
     d = data.draw(st.integers(1, 4))
     low = data.draw(st.lists(st.floats(-100, 100), min_size=d, max_size=d))

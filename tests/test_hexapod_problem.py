@@ -41,7 +41,7 @@ def plain_signal(amplitude: float, phase_percent: int, duty_percent: int) -> lis
     return [smooth[(i + phase_percent) % 100] / sum(weights) for i in range(100)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
 def test_targets_follow_the_definition_at_every_level(a, p, d):
     solution = np.zeros(36)

@@ -45,7 +45,7 @@ def test_it_is_a_solution_space():
     assert SPACE.random(0, np.random.default_rng(0)).shape == (0, SPACE.width)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(0, 30))
 def test_draws_and_offspring_are_networks_of_the_space(seed, rounds):
     rng = np.random.default_rng(seed)

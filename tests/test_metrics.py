@@ -87,7 +87,7 @@ def test_distances_do_not_depend_on_threads_and_leave_points_alone():
 
 
 @given(arrays(np.float64, (12, 3), elements=st.floats(0, 1)), st.sampled_from([0.5, 1.0, 2.0]), st.floats(0.1, 10))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_spread_ignores_scale_and_lies_between_0_and_1(points, p, factor):
     s = spread(points, p)
     if s is not None and nearest_distances(points, p).max() > 1e-6:

@@ -40,7 +40,7 @@ def kinds(d, p):
     return ["brute", "tree", "panels", "principal", *(["table"] if d == 2 else [])]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     d=st.sampled_from([1, 2, 3, 5, 6]),
@@ -117,7 +117,7 @@ def test_crowded_centroids_in_two_dimensions():
 FILTERS = ["panels", "principal", None]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     d=st.sampled_from([24, 41, 130]),
@@ -169,7 +169,7 @@ def test_degenerate_centroids(kind, d):
         np.testing.assert_array_equal(found, expected, err_msg=name)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 2**32 - 1),
     size=st.integers(-45, 45),

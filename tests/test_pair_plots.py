@@ -75,7 +75,7 @@ def test_shares_axes_and_places_against_the_singular_values(m, d):
 
 
 @given(st.integers(2, 40), st.integers(1, 40), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_largest_weight_is_positive_and_mirrored_rows_are_mirrored(m, d, seed):
     rows = np.random.default_rng(seed).random((m, d))
     found, mirrored = principal_components(rows, 3), principal_components(-rows, 3)

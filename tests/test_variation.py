@@ -344,7 +344,7 @@ OPERATORS = st.one_of(
 
 
 @given(OPERATORS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_an_operator_is_found_by_its_own_text(operator):
     assert by_name(str(operator)) == operator
 
