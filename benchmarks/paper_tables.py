@@ -120,9 +120,8 @@ def main() -> None:
             made = make()
             print(made, "\n")
             mark = f"<!-- {name} -->"
-            text = re.sub(
-                f"{mark}.*{mark}", lambda _, made=made, mark=mark: f"{mark}\n\n{made}\n\n{mark}", text, flags=re.DOTALL
-            )
+            before, _, rest = text.partition(mark)
+            text = f"{before}{mark}\n\n{made}\n\n{mark}{rest.partition(mark)[2]}"
         if options.write:
             (HOME / page).write_text(text)
 

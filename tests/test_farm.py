@@ -144,13 +144,13 @@ def test_workers_that_are_killed_from_outside_lose_nothing(processes):
     killed = []
 
     def kill_now_and_then():
-        while not stop.wait(0.4):
+        while not stop.wait(0.3):
             pids = [worker.process.pid for worker in processes._workers if worker.ready]
             if pids:
                 killed.append(pids[len(killed) % len(pids)])
                 os.kill(killed[-1], signal.SIGKILL)
 
-    rows = problems.BOX.random(600, np.random.default_rng(1))
+    rows = problems.BOX.random(300, np.random.default_rng(1))
     killer = threading.Thread(target=kill_now_and_then)
     killer.start()
     try:
@@ -160,7 +160,7 @@ def test_workers_that_are_killed_from_outside_lose_nothing(processes):
         killer.join()
     assert len(killed) >= 2
     same(evaluated, problems.good.evaluate(rows))
-    assert sorted(result.number for result in done) == list(range(600))  # each once
+    assert sorted(result.number for result in done) == list(range(300))  # each once
 
 
 def test_a_worker_ends_when_its_parent_is_gone(processes):
