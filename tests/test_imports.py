@@ -19,7 +19,7 @@ LAYERS = """
     atomic
     compiled threads seeds arrow
     fast_math feature_space function_digest scaling solution_space
-    block crew elitism breeding tessellation
+    block crew elitism breeding breeding_lanes tessellation
     evaluation variation
     archive function_problem
     archive_file problems workers
