@@ -24,6 +24,7 @@ from tesselite.feature_space import FeatureSpace
 from tesselite.steady_state import SteadyState
 from tesselite.tessellation.voronoi import VoronoiTessellation
 from tesselite.workers import open_workers
+from tesselite.workers.dask_cluster import DaskWorkers
 from tesselite.workers.farm import Item, Result, evaluation_of
 from tesselite.workers.payload import Payload
 from tesselite.workers.task import Task
@@ -165,13 +166,17 @@ def main() -> None:
     parts = Parts(message, byte, batch)
     lines = []
     for cost in (0.0001, 0.001, 0.01, 0.1):
-        chunk = int(max(1, 0.25 / cost))
-        cells = [f"{100 * simulate(parts, n, cost, 400, chunk=chunk, spread=0.5):.0f} %" for n in sizes]
-        lines.append([f"{cost:g} s", str(chunk), *cells])
+        cells = []
+        for n in sizes:
+            chunk = int(max(1, max(0.25, 2 * n * DaskWorkers.message_seconds) / cost))
+            share = simulate(parts, n, cost, 400, chunk=chunk, spread=0.5)
+            cells.append(f"{100 * share:.0f} % ({2 * n * chunk:,})")
+        lines.append([f"{cost:g} s", *cells])
     text += [
-        "A farm on Dask, in large batches, chunks of a quarter of a second",
+        "A farm on Dask, in batches, chunks as long as the number of workers demands: the same, and in brackets the",
+        "batch that it takes to give two such chunks to every worker",
         "",
-        table(["evaluation", "rows in a chunk", *(f"{n:,} workers" for n in sizes)], lines),
+        table(["evaluation", *(f"{n:,} workers" for n in sizes)], lines),
         "",
     ]
     lines = []

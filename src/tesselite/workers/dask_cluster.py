@@ -42,6 +42,8 @@ class DaskWorkers(Workers):
     `patience` is how many seconds we wait for a first worker, or for a scheduler that does not answer.
     """
 
+    message_seconds = 3e-3
+
     def __init__(self, cluster: Any, patience: float = 60.0) -> None:
         distributed = _distributed()
         self._patience = patience

@@ -187,7 +187,9 @@ class Farm:
         size = 1
         if self._row_seconds is not None and not self._waiting[0].alone:
             row_seconds = max(self._row_seconds, 1e-7)
-            share = min(-(-len(self._waiting) // (2 * self.workers.n)), int(_LONGEST / row_seconds))
+            # With many workers chunks must be longer, or this process could not answer them all in time.
+            longest = max(_LONGEST, 2 * self.workers.n * self.workers.message_seconds)
+            share = min(-(-len(self._waiting) // (2 * self.workers.n)), int(longest / row_seconds))
             enough = min(math.ceil(_SHORTEST / row_seconds), -(-len(self._waiting) // room))
             size = max(share, enough)
         items = [self._waiting.popleft()]

@@ -44,10 +44,11 @@ class Workers(ABC):
     """What carries tasks to workers and brings outcomes back. It is used from one thread.
 
     A task is carried out at least once; whoever submits it decides what to do about a loss. `n` is the number of
-    workers there should be.
+    workers there should be, `message_seconds` about what a task and its answer cost this process.
     """
 
     n: int
+    message_seconds: float = 1e-4
 
     @abstractmethod
     def start(self, payload: Payload, *, timed: bool = False) -> None:
