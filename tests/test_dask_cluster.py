@@ -1,0 +1,119 @@
+"""A Dask cluster that somebody else has started: workers that die and join, and a scheduler that goes away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import worker_problems as problems
+from tesselite.execution import Execution
+from tesselite.run import resume, start
+from tesselite.workers import WorkersLost
+from tesselite.workers.dask_cluster import DaskWorkers
+from tesselite.workers.farm import Farm
+
+HERE = Path(__file__).parent
+SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}
+
+
+class Cluster:
+    """A scheduler and workers as programs of their own, with Dask's own settings."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "scheduler.json"
+        self.folder = folder
+        self.workers: list[subprocess.Popen] = []
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--no-show")
+        until = time.monotonic() + 60
+        while not self.file.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def _start(self, kind: str, *options: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "dask", kind, "--scheduler-file", str(self.file), *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def add_worker(self) -> None:
+        self.workers.append(self._start("worker", "--nthreads", "1", "--no-dashboard", "--local-directory", "scratch"))
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.terminate()
+        for process in (*self.workers, self.scheduler):
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    made = Cluster(tmp_path)
+    made.add_worker()
+    made.add_worker()
+    yield made
+    made.close()
+
+
+@pytest.mark.slow
+def test_poison_on_a_cluster_with_its_own_settings(cluster):
+    rows = problems.BOX.random(60, np.random.default_rng(0))
+    bad = rows[:, 2] > 0.9
+    assert 1 <= bad.sum() <= 4
+    with DaskWorkers(cluster.address) as workers:
+        evaluated = Farm(workers, problems.poison, retries=1).evaluate(rows)
+    assert evaluated.valid.tolist() == (~bad).tolist()
+
+
+@pytest.mark.slow
+def test_workers_come_and_go(cluster):
+    rows = problems.BOX.random(1000, np.random.default_rng(0))
+
+    def change() -> None:
+        time.sleep(2)
+        cluster.add_worker()
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)  # a nanny and its worker
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    with DaskWorkers(cluster.address) as workers:
+        farm, done = Farm(workers, problems.slow, retries=3), []
+        for part in np.array_split(rows, 5):
+            evaluated = farm.evaluate(part, done=done.append)
+            assert evaluated.fitness.tobytes() == problems.good.evaluate(part).fitness.tobytes()
+    thread.join()
+    assert len(done) == 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_scheduler_that_goes_away_leaves_a_run_that_can_be_resumed(cluster, tmp_path, asynchronous):
+    folder = tmp_path / "run"
+
+    def kill(search, _):
+        if search.evaluations >= 200:
+            cluster.scheduler.kill()
+
+    how = Execution(DaskWorkers(cluster.address, patience=3), asynchronous=asynchronous)
+    with pytest.raises(WorkersLost, match="tesselite resume"):
+        start(problems.slow, folder, execution=how, observer=kill, **SETTINGS)
+    summary = resume(folder, problems.slow, workers=2)
+    assert summary.search.evaluations == 400
+    if not asynchronous:
+        start(problems.slow, tmp_path / "whole", **SETTINGS)
+        assert (folder / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
