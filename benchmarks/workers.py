@@ -97,11 +97,11 @@ def measured(problem: tl.Problem, wanted: object, evaluations: int, batch_size: 
         search = search_on(problem)
         warm = batch_size
         options = execution.options(warm + evaluations, workers)
-        source = steps_of(execution, workers, options, search, problem, warm + evaluations, batch_size=batch_size)
+        steps = steps_of(execution, workers, options, search, problem, warm + evaluations, batch_size=batch_size)
         while search.evaluations < warm:
-            next(source.steps)
+            next(steps)
         began, first = time.perf_counter(), search.evaluations
-        for _ in source.steps:
+        for _ in steps:
             pass
         return (time.perf_counter() - began) / (search.evaluations - first)
 
@@ -146,10 +146,10 @@ def islands() -> str:
                 search = MapElites(problem.solutions, tessellation, initial=1000, seed=1)
                 total = 40_000_000 * n
                 options = execution.options(total, workers)
-                source = steps_of(execution, workers, options, search, problem, total, batch_size=4096)
-                next(source.steps)  # starts processes and loads compiled code
+                steps = steps_of(execution, workers, options, search, problem, total, batch_size=4096)
+                next(steps)  # starts processes and loads compiled code
                 began, first = time.perf_counter(), search.evaluations
-                for _ in source.steps:
+                for _ in steps:
                     pass
                 times.append((time.perf_counter() - began) / (search.evaluations - first))
         speed[n] = 1 / min(times)

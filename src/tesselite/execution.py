@@ -85,14 +85,6 @@ class Execution:
 IN_PROCESS = Execution()
 
 
-@dataclass(frozen=True)
-class Steps:
-    """Steps of a search, and what is to be called after each time that it was saved."""
-
-    steps: Iterator[MapElites]
-    saved: Callable[[], object] = lambda: None
-
-
 def steps_of(
     execution: Execution,
     workers: Workers | None,
@@ -106,32 +98,30 @@ def steps_of(
     milestone: int | None = None,
     log: EvaluationLog | None = None,
     halt: Halt | None = None,
-) -> Steps:
+) -> Iterator[MapElites]:
     """The steps that spend exactly `evaluations`, in this process or on workers, whose results go to the log.
 
     `options` are those of `Execution.options`, of the process that began the run. `halt` is asked now and then whether
     to stop at once, which raises Halted.
     """
     if workers is None:
-        return Steps(batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone))
+        return batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
     if "islands" in options:
-        return Steps(
-            island_steps(
-                search,
-                problem,
-                workers,
-                evaluations,
-                islands=options["islands"],
-                exchange=options["exchange"],
-                batch_size=batch_size,
-                retries=execution.retries,
-                halt=halt,
-            )
+        return island_steps(
+            search,
+            problem,
+            workers,
+            evaluations,
+            islands=options["islands"],
+            exchange=options["exchange"],
+            batch_size=batch_size,
+            retries=execution.retries,
+            halt=halt,
         )
     farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
     if options.get("asynchronous"):
         note = log.append if log else None
-        return Steps(steady_steps(search, farm, evaluations, window=options["window"], note=note))
+        return steady_steps(search, farm, evaluations, window=options["window"], note=note)
     return _in_batches(search, problem, farm, evaluations, batch_size, log)
 
 
@@ -142,7 +132,7 @@ def _in_batches(
     evaluations: int,
     batch_size: int,
     log: EvaluationLog | None,
-) -> Steps:
+) -> Iterator[MapElites]:
     known: list[Result] = log.read() if log else []
 
     def evaluate(rows: Rows, first: int) -> Evaluation:
@@ -150,8 +140,7 @@ def _in_batches(
         note = (lambda result: log.append(result, rows[result.number - first])) if log else None
         return farm.evaluate(rows, first=first, known=ours, done=note)
 
-    steps = batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate)
-    return Steps(steps, saved=lambda: log.forget(search.evaluations) if log else None)
+    return batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate)
 
 
 @contextmanager

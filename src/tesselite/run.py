@@ -357,7 +357,7 @@ def _carry_on(
     next_row = (search.evaluations // milestone + 1) * milestone
     log = EvaluationLog(place.path, problem.features.n)
     with _signals() as received, closing(log):
-        source = steps_of(
+        steps = steps_of(
             execution,
             workers,
             settings.options,
@@ -373,12 +373,13 @@ def _carry_on(
 
         def save() -> None:
             place.write_checkpoint(search)
-            source.saved()
+            if not settings.options.get("asynchronous"):
+                log.forget(search.evaluations)
 
         while True:
             at = time.perf_counter()
             try:
-                if next(source.steps, None) is None:
+                if next(steps, None) is None:
                     break
             except Halted:
                 save()

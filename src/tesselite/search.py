@@ -341,10 +341,10 @@ def illuminate(
     )
     with execution.open() as opened:
         options = execution.options(evaluations, opened)
-        source = steps_of(
+        steps = steps_of(
             execution, opened, options, search, problem, evaluations, batch_size=batch_size, threads=threads
         )
-        for state in source.steps:
+        for state in steps:
             if progress:
                 progress(state)
     return search.archive
