@@ -8,6 +8,8 @@ import random
 import signal
 import threading
 import time
+from collections import Counter
+from contextlib import suppress
 
 import pytest
 
@@ -32,7 +34,8 @@ def test_a_long_run_with_every_kind_of_fault(tmp_path):
             ready = [worker.process.pid for workers in current[-1:] for worker in workers._workers if worker.ready]
             if ready:
                 killed.append(rng.choice(ready))
-                os.kill(killed[-1], signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it may just have died by itself
+                    os.kill(killed[-1], signal.SIGKILL)
 
     def workers() -> Processes:
         current.append(Processes(2))
@@ -56,7 +59,7 @@ def test_a_long_run_with_every_kind_of_fault(tmp_path):
     assert sorted(result.number for result in results) == list(range(evaluations))  # none lost, none twice
     assert summary.search.evaluations == evaluations
     invalid = summary.search.archive.invalid
-    assert sum(bool(result.reason) for result in results) == invalid.total()
+    assert Counter(result.reason for result in results if result.reason) == invalid
     assert replay(folder, problems.troubled).archive.equals(summary.search.archive)
     assert summary.search.archive.equals(tl.Archive.load(folder / "archive.parquet"))
     failures = [json.loads(line) for line in (folder / "failures.jsonl").read_text().splitlines()]

@@ -241,6 +241,21 @@ def test_a_log_gives_back_what_was_written(tmp_path):
     assert log.read() == []
 
 
+def test_a_log_that_is_opened_again_goes_on_with_its_reasons_and_its_limit(tmp_path, monkeypatch):
+    results = make_log(tmp_path)
+    monkeypatch.setattr("tesselite.evaluation_log._FAILURES", 8)
+    again = EvaluationLog(tmp_path, 2)
+    nothing = np.full(2, np.nan)
+    for number, reason in ((20, "reason 1"), (21, "another"), (22, "reason 0")):
+        again.append(Result(number, np.nan, nothing, reason), np.ones(3))
+    again.close()
+    read = EvaluationLog(tmp_path, 2).read()
+    assert_same(read[:20], results)
+    assert [result.reason for result in read[20:]] == ["reason 1", "another", "reason 0"]
+    failures = [json.loads(line)["evaluation"] for line in (tmp_path / "failures.jsonl").read_text().splitlines()]
+    assert failures == [0, 3, 6, 9, 12, 15, 18, 20]
+
+
 @pytest.mark.parametrize("cut", [1, 17, 39])
 def test_a_record_that_was_cut_off_is_forgotten_and_the_log_goes_on(tmp_path, cut):
     results = make_log(tmp_path)

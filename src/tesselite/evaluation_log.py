@@ -30,8 +30,8 @@ class EvaluationLog:
         self._record = np.dtype(
             [("number", "<i8"), ("reason", "<i4"), ("check", "<u4"), ("fitness", "<f8"), ("features", "<f8", (d,))]
         )
-        self._reasons: list[str] = []
-        self._failures = 0
+        self._reasons: list[str] = _lines(self.reasons_file)
+        self._failures = len(_lines(self.failures_file))
         self._last = -1  # the highest number in the file
         self._open: IO[bytes] | None = None
 
@@ -40,7 +40,6 @@ class EvaluationLog:
         self.close()
         if not self.file.exists():
             return []
-        self._reasons = _lines(self.reasons_file)
         data = self.file.read_bytes()
         records = np.frombuffer(data[: len(data) // self._record.itemsize * self._record.itemsize], self._record)
         sums = np.fromiter((self._check(record) for record in records), np.uint32, len(records))
@@ -53,7 +52,6 @@ class EvaluationLog:
             )
         if n * self._record.itemsize < len(data):
             write_atomically(self.file, lambda part: part.write_bytes(data[: n * self._record.itemsize]))
-        self._failures = len(_lines(self.failures_file))
         self._last = int(records["number"][:n].max(initial=-1))
         return [
             Result(
