@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from tesselite.run import start
 
 settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
 settings.load_profile("busy machines")
+
+# A shell has what it starts in the background ignore SIGINT, and all that is started from there too. Tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
