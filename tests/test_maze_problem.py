@@ -11,6 +11,9 @@ import pytest
 from tesselite.experiments.maze import PAPER, REPORTED
 from tesselite.problems.maze_navigation import DESCRIPTORS, Robot, World, maze
 from tesselite.problems.maze_navigation.trajectories import sample_trajectories
+from tesselite.tessellation.cache import list_cache
+from tesselite.tessellation.cvt import cvt
+from tesselite.tessellation.samplers import sampler_key
 
 
 @pytest.mark.parametrize(("name", "n_points"), DESCRIPTORS.items())
@@ -114,6 +117,19 @@ def test_samples_follow_the_papers_recipe():
     for column in range(2):
         assert stats.ks_2samp(expected[:, column], made[:, column]).pvalue > 1e-6
     assert stats.ks_2samp(np.diff(expected).ravel(), np.diff(made).ravel()).pvalue > 1e-6
+
+
+def test_a_descriptors_cvt_is_found_in_the_cache_again(tmp_path, monkeypatch):
+    """Of the longest it takes minutes. Another descriptor, or another maze, is another sampler."""
+    monkeypatch.setenv("TESSELITE_CACHE_DIR", str(tmp_path))
+    keys = {sampler_key(maze(name).features.sampler) for name in ("10d", "20d", "1000d")}
+    keys.add(sampler_key(maze("10d", steps=1000).features.sampler))
+    assert len(keys - {None}) == 4
+    made = cvt(maze("10d").features, 20, n_samples=500, seed=1, cache=True)
+    assert len(list_cache()) == 1
+    again = cvt(maze("10d").features, 20, n_samples=500, seed=1, cache=True)
+    assert again.record.seconds == made.record.seconds  # the same construction, not another
+    assert np.array_equal(again.centroids, made.centroids)
 
 
 def test_samples_do_not_depend_on_threads_or_on_their_number():

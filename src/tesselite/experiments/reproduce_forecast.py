@@ -128,7 +128,7 @@ def _trial_seconds(pair: Pair, evaluation: float) -> float:
         rng = np.random.default_rng(0)
         tessellation = VoronoiTessellation(problem.features, problem.features.sample(pair.n_niches, rng), p=pair.p)
         points = problem.features.sample(200, rng)
-        tessellation.niche_of(points[:2])
+        tessellation.niche_of(points, threads=1)  # compiles; what is compiled depends on the batch's size
         began = time.perf_counter()
         tessellation.niche_of(points, threads=1)
         look_up = (time.perf_counter() - began) / len(points)

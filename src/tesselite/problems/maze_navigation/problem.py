@@ -6,6 +6,7 @@ The parts live in `world`, `robot`, `networks` and `simulation`. Paper: Vassilia
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,26 @@ STEPS = 3000
 
 _CHUNK = 8  # rollouts: small, because an early end makes some a thousand times cheaper than others
 _NO_RECORD = np.empty((0, 0, 0))
+
+
+@dataclass(frozen=True)
+class TrajectorySampler:
+    """Draws drivable trajectories in feature units, for a CVT: x, y at each of `times`, from `start`, in an arena."""
+
+    times: tuple[int, ...]
+    start: tuple[float, float]
+    arena: tuple[float, float]
+
+    def __call__(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+        """Draw n trajectories, shape (n, 2 * times)."""
+        from tesselite.problems.maze_navigation.trajectories import sample_trajectories
+
+        return sample_trajectories(n, rng, np.array(self.times, dtype=np.int64), self.start, self.arena)
+
+    @property
+    def cache_key(self) -> str:
+        """What tells it from other samplers in the cache of tessellations: all that its samples depend on."""
+        return f"trajectories {self.times} from {self.start} in {self.arena}"
 
 
 class Maze(Problem):
@@ -67,7 +88,9 @@ class Maze(Problem):
         # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
         farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
         anywhere = n_points == 1 and SPEED * steps >= farthest
-        self.features = FeatureSpace(bounds, sampler=None if anywhere else self.sample)
+        x, y, _ = world.start
+        sampler = TrajectorySampler(tuple(self.times.tolist()), (x, y), (float(width), float(height)))
+        self.features = FeatureSpace(bounds, sampler=None if anywhere else sampler)
         # A robot that only stands still has this fitness: no elite is worse.
         self.floor = float(np.hypot(world.start[0] - world.goal[0], world.start[1] - world.goal[1]))
 
@@ -115,14 +138,6 @@ class Maze(Problem):
             known = ", ".join(repr(s) for s in self.scenarios) or "none"
             raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
         return self._worlds[scenario]()
-
-    def sample(self, n: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Draw n drivable trajectories in feature units, shape (n, features), for a CVT of this descriptor."""
-        from tesselite.problems.maze_navigation.trajectories import sample_trajectories
-
-        height, width = self.world.walls.shape
-        x, y = self.world.start[:2]
-        return sample_trajectories(n, rng, self.times, (x, y), (width, height))
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
