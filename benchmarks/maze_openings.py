@@ -15,25 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from tesselite.assessment.metrics import spread
 from tesselite.experiments.maze import PAPER
 from tesselite.problems.maze_navigation import Maze, maze
 from tesselite.search import illuminate
 from tesselite.tessellation.grid import GridTessellation
 
 WORLDS = [None, *(str(i) for i in range(1, 17))]
-
-
-def spread(features: np.ndarray) -> float:
-    """The paper's spread: mean over largest distance to the nearest neighbour in the archive."""
-    squares = np.einsum("ij,ij->i", features, features)
-    nearest = np.empty(len(features))
-    for i in range(0, len(features), 500):
-        rows = features[i : i + 500]
-        d = squares[i : i + 500, None] + squares[None] - 2 * rows @ features.T
-        d[np.arange(len(rows)), i + np.arange(len(rows))] = np.inf
-        # The product form loses digits where it matters least; take the true distance to the one it finds.
-        nearest[i : i + 500] = np.linalg.norm(rows - features[d.argmin(axis=1)], axis=1)
-    return float(nearest.mean() / nearest.max())
 
 
 def tessellation(problem: Maze, descriptor: str, kind: str, folder: Path, threads: int):
@@ -99,7 +87,7 @@ def main() -> None:
         **who,
         "elites": len(archive),
         "coverage": f"{archive.coverage:.5f}",
-        "spread": f"{spread(elites.features):.4f}",
+        "spread": f"{spread(archive, threads=options.threads):.4f}",
         "hidden_median": int(np.median(hidden)),
         "hidden_max": int(hidden.max()),
         "connections_median": int(np.median(connections)),

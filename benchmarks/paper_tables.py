@@ -1,4 +1,4 @@
-"""The tables of docs/maze.md and docs/hexapod.md that stand beside the paper's figures.
+"""The tables of docs/maze.md, docs/hexapod.md and docs/reproduction.md that stand beside the paper's figures.
 
     python benchmarks/paper_tables.py [--write]
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -104,9 +105,24 @@ def hexapod_speeds() -> str:
     return table(["evaluations", *(f"{label}, trial {trial.number}" for label, trial in found)], lines)
 
 
+def reproduced(folder: str) -> str:
+    """What the report of a reproduction says of the paper's claims and numbers, and how many trials it rests on."""
+    tables = RESULTS / folder / "tables"
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    for path in sorted((RESULTS / folder / "trials").glob("*/*.json")):
+        counts[path.parent.name, Trial.load(path).settings["evaluations"]] += 1
+    told = ", ".join(f"{pair} {count} x {evaluations:,}" for (pair, evaluations), count in counts.items())
+    written = [tables / "claims.md", tables / "paper_and_ours.md"]
+    parts = [path.read_text().strip() for path in written if path.exists()]
+    return "\n\n".join([f"Trials and evaluations: {told}.", *parts])
+
+
 PAGES = {
     "docs/maze.md": {"trials": maze_trials, "openings": maze_openings},
     "docs/hexapod.md": {"speeds": hexapod_speeds},
+    "docs/reproduction.md": {
+        trials.parent.name: partial(reproduced, trials.parent.name) for trials in sorted(RESULTS.glob("*/trials"))
+    },
 }
 
 
@@ -120,6 +136,8 @@ def main() -> None:
             made = make()
             print(made, "\n")
             mark = f"<!-- {name} -->"
+            if text.count(mark) != 2:
+                raise SystemExit(f"{page}: expected the mark {mark} twice, before and after the table")
             before, _, rest = text.partition(mark)
             text = f"{before}{mark}\n\n{made}\n\n{mark}{rest.partition(mark)[2]}"
         if options.write:
