@@ -58,7 +58,7 @@ def finish_ray(
         while room != 0 and room < enough:
             t_x = (edge_x - x) * per_x
             t_y = (edge_y - y) * per_y
-            across = t_x < t_y  # no branch: which edge comes next is a coin flip, and a wrong guess is dear
+            across = t_x < t_y  # written as selects, not as a branch, because which edge comes next is a coin flip
             t = t_x if across else t_y
             at += next_x if across else next_y
             edge_x += step_x if across else 0.0
