@@ -16,10 +16,10 @@ import pytest
 from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
 from tesselite.experiments import reproduce
-from tesselite.experiments.reproduce_claims import CLAIMS, NUMBERS, claims_table, numbers_table
 from tesselite.experiments.reproduce_forecast import forecast
 from tesselite.experiments.reproduce_report import write_report
 from tesselite.experiments.reproduce_studies import STUDIES, Pair, Study, scaled
+from tesselite.workers.task import Outcome, Workers
 
 TOY = """
 import tesselite as tl
@@ -92,7 +92,7 @@ def test_a_trial_tells_what_the_archive_was(toy):
     trial = Trial.load(reproduce.trial_file(toy, "cvt", 0))
     from tesselite.archive import Archive
 
-    archive = Archive.load(toy / "work" / "cvt-000" / "archive.parquet")
+    archive = Archive.load(next(toy.glob("work/cvt-000-*/archive.parquet")))
     assert trial.metrics.filled == len(archive) == trial.assessed
     assert trial.best["training"] == archive.best_fitness
     assert trial.best["half"] == archive.best_fitness / 2
@@ -148,11 +148,113 @@ def test_what_was_interrupted_goes_on(toy):
     for stage in ("search", "assessment"):
         with pytest.raises(Stop):
             reproduce.run_job(job, stop_in(stage))
-    assert (toy / "work" / "grid-000").exists()
+    assert reproduce.work_folder(job).exists()
     run(STUDY, toy, 1)
     whole = toy.parent / "whole"
     run(STUDY, whole, 1)
     assert stripped(toy / "trials/grid/000.json") == stripped(whole / "trials/grid/000.json")
+
+
+def test_a_half_finished_run_of_other_settings_is_left_alone(toy):
+    """Evaluations and seed are the same; the tessellation is not."""
+
+    def stop(stage, done, total):
+        if stage == "search" and done >= total // 2:
+            raise KeyboardInterrupt
+
+    other = scaled(STUDY, cvt_samples=100)
+    jobs = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=False)
+    reproduce.run_job(jobs[1], lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce.run_job(jobs[2], stop)
+    run(other, toy, 1)
+    whole = toy.parent / "whole"
+    run(other, whole, 1)
+    assert stripped(toy / "trials/cvt/000.json") == stripped(whole / "trials/cvt/000.json")
+
+
+class Terminating(Workers):
+    """Workers whose first tasks come back because somebody has stopped the worker; later ones are done here."""
+
+    n = 1
+
+    def __init__(self, times):
+        self.times = times
+        self.task = None
+
+    def start(self, payload, *, timed=False): ...
+    def began(self, number): ...
+    def give_up(self, number): ...
+    def close(self): ...
+
+    def room(self):
+        return int(self.task is None)
+
+    def submit(self, task):
+        self.task = task
+
+    def wait(self, seconds):
+        task, self.task = self.task, None
+        self.times -= 1
+        return [Outcome(task, "stopped" if self.times >= 0 else task.function(None, *task.args))]
+
+
+def test_a_job_whose_worker_is_terminated_is_done_by_another(toy):
+    jobs = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=False)[:1]
+    reproduce._in_parallel(list(jobs), Terminating(2), reproduce.Display())
+    assert reproduce.trial_file(toy, "grid", 0).exists()
+    with pytest.raises(reproduce.JobsFailed, match="grid, trial 0: its worker was stopped"):
+        reproduce._in_parallel(list(jobs), Terminating(9), reproduce.Display())
+
+
+def test_one_failure_does_not_stop_the_others_and_is_told_without_a_traceback(toy):
+    broken = replace(STUDY, pairs=(replace(pair("bad", grid=3), problem="toy_reproduce:missing"), STUDY.pairs[0]))
+    with pytest.raises(reproduce.JobsFailed, match="1 jobs failed; the others are done") as error:
+        run(broken, toy, 1)
+    assert "Traceback" not in str(error.value)
+    assert reproduce.trial_file(toy, "grid", 0).exists()
+
+
+def test_adopting_into_a_folder_of_other_settings_leaves_it_as_it_was(toy):
+    run(STUDY, toy, 2)
+    second = toy.parent / "second"
+    small = scaled(STUDY, evaluations=200)
+    run(small, second, 1)
+    before = sorted(second.glob("trials/*/*"))
+    with pytest.raises(ValueError, match="other settings"):
+        reproduce.adopt(STUDY, second, [toy])
+    assert sorted(second.glob("trials/*/*")) == before
+    assert run(small, second, 1) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda c: c["histograms"].pop("half"), "same settings"),
+        (lambda c: c["histograms"]["half"].pop(), "histograms of 22 counts"),
+        (lambda c: c.update(progress={}), "progress"),
+        (lambda c: c["best"].update(half=float("nan")), "finite"),
+        (lambda c: c["metrics"].update(spread="x"), "real number"),
+        (lambda c: c.update(format=99), "another format"),
+    ],
+)
+def test_damaged_trials_are_refused_by_name(toy, spoil, told):
+    run(STUDY, toy, 1)
+    file = reproduce.trial_file(toy, "cvt", 0)
+    content = json.loads(file.read_text())
+    spoil(content)
+    file.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=told) as error:
+        reproduce.read_trials(STUDY, toy)
+    assert str(file) in str(error.value)
+
+
+def test_a_copied_trial_does_not_count_twice(toy):
+    run(STUDY, toy, 1)
+    file = reproduce.trial_file(toy, "cvt", 0)
+    file.with_name("001.json").write_bytes(file.read_bytes())
+    with pytest.raises(ValueError, match="a copy under another name"):
+        reproduce.read_trials(STUDY, toy)
 
 
 def test_processes_give_the_same_and_failures_are_told(toy):
@@ -206,75 +308,30 @@ def test_scaled():
     assert {p.evaluations for p in small.pairs} == {50}
     assert {p.initial for p in small.pairs} == {50}
     assert [p.n_samples for p in small.pairs] == [None, 100, 100]
+    with pytest.raises(ValueError, match="cvt_samples: expected at least 20"):
+        scaled(STUDY, cvt_samples=19)
+    niches = scaled(STUDIES["niches-maze"](), quick=True, descriptors=["2d"])
+    assert [p.n_niches for p in niches.pairs] == [5, 50, 200]  # 500 and 5000 would be the same run
     with pytest.raises(ValueError, match="descriptors: expected some of 2d, got 3d"):
         scaled(STUDY, descriptors=["3d"])
 
 
-# -- the paper's studies -------------------------------------------------------------------------------------------
+def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy, monkeypatch):
+    from typer.testing import CliRunner
 
+    import tesselite.experiments.reproduce_studies as studies
+    from tesselite.cli.app import app
 
-@pytest.mark.parametrize("name", list(STUDIES))
-def test_studies_are_the_papers(name):
-    study = STUDIES[name]()
-    names = [p.name for p in study.pairs]
-    assert len(set(names)) == len(names)
-    assert all((p.grid is None) != (p.n_niches is None) for p in study.pairs)
-    for contrast in study.contrasts:
-        assert set(contrast) <= set(names)
-    for number in NUMBERS.get(name, []):
-        assert number.pair in names
-    for measure in study.queries:
-        assert np.isclose(np.array(study.levels) * study.scale, measure.x).any()
-    assert CLAIMS[name]
-    by_name = {p.name: p for p in study.pairs}
-    if name == "maze":
-        assert len([p for p in study.pairs if not p.ours]) == 9
-        assert (by_name["grid-2d"].grid, by_name["grid-10d"].grid, by_name["grid-20d"].grid) == (71, 3, 2)
-        assert {p.evaluations for p in study.pairs} == {200_000}
-        assert {p.n_niches for p in study.pairs if p.n_niches} == {5000}
-    if name == "hexapod":
-        assert len([p for p in study.pairs if not p.ours]) == 7
-        assert {p.evaluations for p in study.pairs} == {15_010_200}
-        assert by_name["grid-36d"].ours
-
-
-def test_claims_are_decided_by_the_numbers():
-    """Trials made up so that the paper's maze claims hold, then one spoilt."""
-    from test_compare import trial  # noqa: I001
-
-    from tesselite.assessment.comparison import Comparison, Group
-
-    study = STUDIES["maze"]()
-    paper = {(n.pair, n.label): float(n.paper) for n in NUMBERS["maze"]}
-    settings = ("training", *(str(i) for i in range(1, 17)))
-
-    def group(p, worse=0.0):
-        near = paper.get((p.name, "share within 20 units"), 0.0)
-        made = []
-        for t in range(2):
-            values = {s: np.full(100, 300.0) for s in settings}
-            for s in settings:
-                values[s][: round(100 * near)] = 15.0
-                values[s][0] = 9.0 + worse if s in ("8", "14") else 1.0
-            one = trial(p.name, t, values, direction="min", coverage=paper.get((p.name, "share of filled niches"), 0.0),
-                        spread=paper.get((p.name, "spread"), 0.1))  # fmt: skip
-            from tesselite.assessment.quality import histogram
-
-            histograms = {s: tuple(histogram(v, study.levels).tolist()) for s, v in values.items()}
-            made.append(replace(one, levels=study.levels, histograms=histograms, settings=p.settings()))
-        return Group(p.name, p.label, tuple(made), p.family, p.ours)
-
-    verdicts = [row[2] for row in claims_table(study, Comparison(tuple(group(p) for p in study.pairs))).rows]
-    assert verdicts == ["confirmed"] * len(verdicts)
-    spoilt = Comparison(tuple(group(p, 5.0 if p.name == "cvt-10d" else 0.0) for p in study.pairs))
-    assert claims_table(study, spoilt).rows[0][2] == "not confirmed"
-    few = Comparison(tuple(group(p) for p in study.pairs if p.name != "grid-20d"))
-    verdicts = [row[2] for row in claims_table(study, few).rows]
-    assert verdicts[4] == "not tested at this scale"
-    table = numbers_table(study, Comparison(tuple(group(p) for p in study.pairs)))
-    row = next(r for r in table.rows if r[0] == "share of filled niches" and r[1] == "MAP-Elites 20D")
-    assert row[2] == "0.005"
-    assert row[3].startswith("0.005")
+    other = replace(STUDY, name="toy2", pairs=tuple(replace(p, descriptor="9d") for p in STUDY.pairs))
+    monkeypatch.setitem(STUDIES, "toy", lambda: STUDY)
+    monkeypatch.setitem(STUDIES, "toy2", lambda: other)
+    monkeypatch.setitem(studies.SETS, "toys", ("toy", "toy2"))
+    words = ["reproduce", "toys", "-o", str(toy), "--trials", "1", "--workers", "1", "--forecast", "--json"]
+    told = json.loads(CliRunner().invoke(app, words).stdout)["studies"]
+    assert [one["study"] for one in told] == ["toy", "toy2"]
+    assert json.loads(CliRunner().invoke(app, [*words, "--descriptors", "9d"]).stdout)["study"] == "toy2"
+    refused = CliRunner().invoke(app, [*words, "--descriptors", "9d,7d"])
+    assert "expected some of 2d, 9d, got 7d" in str(refused.exception)
 
 
 def test_command_line(toy, monkeypatch):

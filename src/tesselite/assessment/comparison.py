@@ -51,6 +51,9 @@ class Measure:
     pooled: bool = False
 
 
+_IN_FITNESS = ("mean_fitness", "qd_score")  # metrics in the unit of fitness
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Groups that share direction, settings and levels. Fitness times `scale` is what `fitness_name` names."""
@@ -131,7 +134,8 @@ class Comparison:
             return np.array([value * self.scale for value in found if value is not None])
         if measure.kind in ("coverage", "filled", "spread", "qd_score"):
             found = [getattr(trial.metrics, measure.kind) for trial in group.trials]
-            return np.array([float(value) for value in found if value is not None])
+            scale = self.scale if measure.kind in _IN_FITNESS else 1.0
+            return np.array([float(value) * scale for value in found if value is not None])
         chosen = self.scenarios if measure.setting is None else (measure.setting,)
         if measure.kind == "best":
             table = np.array([self.bests(group, name) for name in chosen]).T
@@ -191,6 +195,10 @@ class Comparison:
                 best = [None if trial.best[s] is None else self.bests(group, s)[i].item() for s in self.settings]
                 found = trial.metrics.best_fitness
                 figures = [getattr(trial.metrics, name) for name in names]
+                figures = [
+                    value * self.scale if name in _IN_FITNESS and value is not None else value
+                    for name, value in zip(names, figures, strict=True)
+                ]
                 figures.append(None if found is None else found * self.scale)
                 rows.append(
                     [group.name, trial.number, trial.seed, *figures, trial.assessed, *best, *(s[i] for s in shares)]
@@ -224,13 +232,11 @@ class Comparison:
                 found = mann_whitney(first, second)
                 left, right = summarise(first), summarise(second)
                 raw.append(found.p)
-                medians = [left.median, _interval(left.interval), right.median, _interval(right.interval)]
+                medians = [left.median, *left.interval, right.median, *right.interval]
                 rows.append([measure.label, a.label, b.label, found.n, found.m, *medians, found.u, found.p, found.a12])
-        columns = ["measure", "first", "second", "n", "m", "median of first", "95 % interval"]
-        columns += ["median of second", "95 % interval ", "U", "p", "A12"]
+        columns = ["measure", "first", "second", "n", "m"]
+        for which in ("first", "second"):
+            columns += [f"median of {which}", f"{which}, 95 % from", f"{which}, to"]
+        columns += ["U", "p", "A12"]
         corrected = holm(raw).tolist()
         return Table([*columns, "p (Holm)"], [[*row, p] for row, p in zip(rows, corrected, strict=True)])
-
-
-def _interval(interval: tuple[float, float]) -> str:
-    return f"[{shown(interval[0])}, {shown(interval[1])}]"

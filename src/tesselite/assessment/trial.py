@@ -7,6 +7,7 @@ not the archive. Trials of different machines add up: they are plain JSON files.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,13 +72,27 @@ class Trial:
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
             if content.pop("format") != FORMAT:
-                raise ValueError(f"{path}: a trial in another format than {FORMAT}")
+                raise ValueError(f"another format than {FORMAT}")
             content["metrics"] = Metrics(**content["metrics"])
             content["levels"] = tuple(content["levels"])
             content["histograms"] = {name: tuple(counts) for name, counts in content["histograms"].items()}
-            return cls(**content)
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError) as error:
+            trial = cls(**content)
+            trial._check()
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"{path}: damaged, or not the summary of a trial ({error})") from None
+        return trial
+
+    def _check(self) -> None:
+        """ValueError or TypeError unless the parts fit together; a file may have been edited, or cut short."""
+        if not (self.best and self.best.keys() == self.valid.keys() == self.histograms.keys()):
+            raise ValueError("expected the same settings in best, valid and histograms")
+        if any(len(counts) != len(self.levels) + 1 for counts in self.histograms.values()):
+            raise ValueError(f"expected histograms of {len(self.levels) + 1} counts")
+        if set(PROGRESS) - self.progress.keys() or len({len(column) for column in self.progress.values()}) > 1:
+            raise ValueError(f"expected a progress with equally long columns {', '.join(PROGRESS)}")
+        numbers = [*self.best.values(), *self.levels, *asdict(self.metrics).values(), *self.seconds.values()]
+        if not all(math.isfinite(number) for number in numbers if number is not None):
+            raise ValueError("expected finite numbers")
 
 
 def _json(value: Any, indent: str = "") -> str:

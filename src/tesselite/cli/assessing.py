@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,10 +209,11 @@ def reproduce_study(
     from tesselite.experiments.reproduce_studies import SETS, STUDIES, scaled
 
     if name == "concept":
+        if forecast_only or report_only:
+            raise ValueError("concept: has no trials to forecast or to report; it draws two figures in seconds")
         from tesselite.report.concept import concept_figures
 
-        files = concept_figures(out, kind)
-        _tell_files(files, as_json, {})
+        _tell([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)
         return
     known = (*STUDIES, *SETS, "concept")
     if name not in known:
@@ -221,14 +222,18 @@ def reproduce_study(
         raise ValueError(f"--trials: expected at least 1, got {trials}")
     if isinstance(workers, int) and workers < 1:
         raise ValueError(f"--workers: expected at least 1, got {workers}")
-    chosen = SETS.get(name, (name,))
-    for part in chosen:
-        study = scaled(
-            STUDIES[part](), evaluations=evaluations, descriptors=descriptors, cvt_samples=cvt_samples, quick=quick
-        )
+    if forecast_only and report_only:
+        raise ValueError("--forecast: expected without --report; one says what is to come, the other what there is")
+    parts = SETS.get(name, (name,))
+    # All are checked before the first, which may take days, begins.
+    studies = {
+        part: scaled(STUDIES[part](), evaluations=evaluations, descriptors=wanted, cvt_samples=cvt_samples, quick=quick)
+        for part, wanted in _shared_out(descriptors, {part: STUDIES[part]() for part in parts}).items()
+    }
+    told = [
         carry_out_study(
             study,
-            out if len(chosen) == 1 else out / part,
+            out if len(parts) == 1 else out / part,
             trials=trials or (2 if quick else study.paper_trials),
             workers=workers or (1 if quick else None),  # starting processes would take longer than such trials
             reuse=reuse,
@@ -237,8 +242,23 @@ def reproduce_study(
             report_only=report_only,
             kind=kind,
             quiet=quiet,
-            as_json=as_json,
         )
+        for part, study in studies.items()
+    ]
+    _tell(told, as_json)
+
+
+def _shared_out(descriptors: Sequence[str] | None, studies: Mapping[str, Study]) -> dict[str, Sequence[str] | None]:
+    """Which descriptors each study gets: of several studies each its own, and those without any are left out."""
+    if descriptors is None:
+        return dict.fromkeys(studies)
+    known = {name: {pair.descriptor for pair in study.pairs} for name, study in studies.items()}
+    strange = [name for name in descriptors if not any(name in own for own in known.values())]
+    if strange or not descriptors:
+        there = ", ".join(dict.fromkeys(pair.descriptor for study in studies.values() for pair in study.pairs))
+        raise ValueError(f"--descriptors: expected some of {there}, got {', '.join(strange) or 'none'}")
+    given = {name: [d for d in descriptors if d in own] for name, own in known.items()}
+    return {name: mine for name, mine in given.items() if mine}
 
 
 def carry_out_study(
@@ -253,45 +273,61 @@ def carry_out_study(
     report_only: bool,
     kind: str,
     quiet: bool,
-    as_json: bool,
-) -> None:
-    """One study: forecast, trials, report."""
+) -> dict[str, Any]:
+    """One study: forecast, trials, report; returns what there is to tell."""
     from tesselite.experiments import reproduce
     from tesselite.experiments.reproduce_forecast import forecast
     from tesselite.experiments.reproduce_report import write_report
     from tesselite.threads import available_threads
 
-    if reuse and not report_only:
-        adopted = reproduce.adopt(study, out, reuse)
-        if adopted and not quiet:
-            typer.echo(f"{adopted} trials taken over from {', '.join(map(str, reuse))}", err=True)
+    if report_only:
+        return {"study": study.name, "files": [str(file) for file in write_report(study, out, kind)]}
+    done = reproduce.read_trials(study, out)  # refuses a folder of other settings before anything is done
+    taken = reproduce.adoptable(study, out, reuse)
+    if not forecast_only:
+        reproduce.adopt(study, out, reuse)
+    if taken and not quiet:
+        word = "can be taken" if forecast_only else "taken"
+        typer.echo(f"{len(taken)} trials {word} over from {', '.join(map(str, reuse))}", err=True)
     jobs = reproduce.missing_jobs(study, out, trials, threads=1, keep_runs=keep_runs)
+    if forecast_only:
+        jobs = [
+            job for job in jobs
+            if job.number is None or reproduce.trial_file(out, job.pair.name, job.number) not in taken
+        ]  # fmt: skip
     where = workers or reproduce.default_workers(jobs)
     n_workers = where if isinstance(where, int) else 1  # of a cluster's size we know nothing yet
     threads = 1 if isinstance(where, str) else max(1, available_threads() // n_workers)
-    jobs = reproduce.missing_jobs(study, out, trials, threads=threads, keep_runs=keep_runs)
-    if jobs and not report_only:
-        expected = forecast(jobs, reproduce.read_trials(study, out), n_workers)
-        if not quiet:
-            of = f"{n_workers} workers" if where == n_workers else "on one worker"
-            typer.echo(f"{study.title}: {expected} ({of})", err=True)
-        if forecast_only:
-            if as_json:
-                print_json({"study": study.name, **asdict(expected)})
-            return
+    jobs = [replace(job, threads=threads) for job in jobs]
+    expected = forecast(jobs, done, n_workers)
+    if jobs and not quiet:
+        of = f"{n_workers} workers" if where == n_workers else "on one worker"
+        typer.echo(f"{study.title}: {expected} ({of})", err=True)
+    if forecast_only:
+        return {"study": study.name, **asdict(expected)}
+    failed = None
+    try:
         with _study_display(quiet) as display:
             reproduce.carry_out(jobs, workers=where, display=display)
-    elif forecast_only:
-        typer.echo(f"{study.title}: nothing is left to run")
-        return
-    _tell_files(write_report(study, out, kind), as_json, {"study": study.name})
+    except reproduce.JobsFailed as error:
+        failed = error  # what is there is reported all the same
+    if failed is None or any(reproduce.read_trials(study, out).values()):
+        files = write_report(study, out, kind)
+    if failed is not None:
+        raise failed
+    return {"study": study.name, "files": [str(file) for file in files]}
 
 
-def _tell_files(files: Sequence[Path], as_json: bool, more: dict[str, Any]) -> None:
+def _tell(results: Sequence[dict[str, Any]], as_json: bool, every_file: bool = False) -> None:
+    """One JSON object, of the study or with a list of the studies; or the files to look at, a line each."""
     if as_json:
-        print_json({**more, "files": [str(file) for file in files]})
-    else:
-        typer.echo(str(files[0]) if more else "\n".join(map(str, files)))
+        print_json(results[0] if len(results) == 1 else {"studies": list(results)})
+        return
+    for result in results:
+        if result.get("n_trials") == 0:
+            typer.echo(f"{result['study']}: nothing is left to run")
+        for file in result.get("files", [])[: None if every_file else 1]:
+            typer.echo(file)
 
 
 @contextmanager

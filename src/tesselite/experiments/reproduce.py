@@ -30,7 +30,6 @@ from tesselite.assessment.trial import Trial, summarise_run
 from tesselite.experiments.reproduce_studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
 from tesselite.run import Interrupted, resume, start
-from tesselite.run_folder import RunFolder
 from tesselite.threads import available_threads
 from tesselite.workers import Task, Workers, open_workers
 from tesselite.workers.farm import RETRIES
@@ -40,6 +39,10 @@ from tesselite.workers.processes import Processes, report
 Report = Callable[[str, int, int], object]
 
 _CHECKPOINT_SECONDS = 300.0  # the largest archives take a while to write
+
+
+class JobsFailed(RuntimeError):
+    """Some jobs of a reproduction failed; all others are done."""
 
 
 class Stopped(Interrupted):
@@ -86,12 +89,27 @@ def tessellation_file(out: Path, pair: Pair) -> Path | None:
     return out / "work" / "cvt" / f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}.parquet"
 
 
+def work_folder(job: Job) -> Path:
+    """Where a trial's run is until it is summed up. Its name tells all settings: none goes on with others' work."""
+    settings = json.dumps(job.pair.settings(), sort_keys=True)
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
+    return job.out / "work" / f"{job.pair.name}-{job.number:03d}-{digest}"
+
+
 def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
     """All trials in a folder by pair, checked to be of this study; ValueError if one has other settings."""
     found: dict[str, list[Trial]] = {}
     for pair in study.pairs:
-        trials = [Trial.load(file) for file in sorted((out / "trials" / pair.name).glob("*.json"))]
-        for trial in trials:
+        files = sorted((out / "trials" / pair.name).glob("*.json"))
+        trials = [Trial.load(file) for file in files]
+        for file, trial in zip(files, trials, strict=True):
+            if file != trial_file(out, pair.name, trial.number) or trial.seed != trial_seed(
+                pair.identity, trial.number
+            ):
+                raise ValueError(
+                    f"{file}: expected trial {file.stem} of {pair.name} with the seed of that trial, got trial "
+                    f"{trial.number} with seed {trial.seed}: a copy under another name? Remove it"
+                )
             if trial.settings != pair.settings() or trial.levels != study.levels:
                 differing = [
                     f"{name} {trial.settings.get(name)} instead of {pair.settings().get(name)}"
@@ -106,8 +124,8 @@ def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
     return found
 
 
-def adopt(study: Study, out: Path, sources: Sequence[Path]) -> int:
-    """Copy trials that another study has run with the same settings and levels; returns how many.
+def adoptable(study: Study, out: Path, sources: Sequence[Path]) -> dict[Path, Trial]:
+    """Trials that another study has run with the same settings and levels, and the files here that they would be.
 
     The appendix shares pairs with the main experiments, and the seed of a trial rests on its pair alone.
     """
@@ -119,15 +137,23 @@ def adopt(study: Study, out: Path, sources: Sequence[Path]) -> int:
         for file in files:
             trial = Trial.load(file)
             known[_signature(trial.settings, trial.levels, trial.number)] = trial
-    adopted = 0
+    found = {}
     for pair in study.pairs:
         for (signature, number), trial in known.items():
             if signature == _signature(pair.settings(), study.levels, number)[0]:
                 file = trial_file(out, pair.name, number)
                 if not file.exists():
-                    replace(trial, group=pair.name).save(file)
-                    adopted += 1
-    return adopted
+                    found[file] = replace(trial, group=pair.name)
+    return found
+
+
+def adopt(study: Study, out: Path, sources: Sequence[Path]) -> int:
+    """Copy what is `adoptable`; returns how many trials. If `out` has trials of other settings: ValueError, no copy."""
+    read_trials(study, out)
+    found = adoptable(study, out, sources)
+    for file, trial in found.items():
+        trial.save(file)
+    return len(found)
 
 
 def _signature(settings: dict[str, Any], levels: tuple[float, ...], number: int) -> tuple[str, int]:
@@ -191,7 +217,7 @@ def run_job(job: Job, report: Report) -> None:
         return
     pair = job.pair
     problem = by_name(pair.problem)
-    folder = job.out / "work" / f"{pair.name}-{job.number:03d}"
+    folder = work_folder(job)
     seed = trial_seed(pair.identity, job.number)
 
     def observe(search: Any, evaluations: int) -> None:
@@ -201,9 +227,6 @@ def run_job(job: Job, report: Report) -> None:
     if folder.exists() and not (folder / "settings.json").exists():
         shutil.rmtree(folder)  # killed before it had begun
     if folder.exists():
-        stored, _ = RunFolder.open(folder).read_settings()
-        if (stored.seed, stored.evaluations, stored.problem) != (seed, pair.evaluations, pair.problem):
-            raise ValueError(f"{folder}: holds a half-finished run with other settings; remove it to go on")
         resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, observer=observe)
     else:
         from tesselite.variation import by_name as operator_by_name
@@ -261,9 +284,14 @@ def run_on_worker(_: None, job: Job) -> str:
         run_job(job, tell)
     except Interrupted:
         return "stopped"
-    except Exception:
-        return f"failed: {traceback.format_exc()}"
+    except Exception as error:
+        return f"failed: {_told(error)}"
     return "done"
+
+
+def _told(error: Exception) -> str:
+    """What a user needs of an error: of one in what was given the message, of any other all that we have."""
+    return str(error) if isinstance(error, ValueError | OSError) else "".join(traceback.format_exception(error))
 
 
 # -- what the parent does ----------------------------------------------------------------------------------------------
@@ -303,19 +331,14 @@ def carry_out(jobs: Sequence[Job], *, workers: int | str = 1, display: Display |
     """Do all jobs: with one worker in this process, else on so many processes, or on a Dask cluster at this address.
 
     A Dask cluster must see the same folders. Stopped (by SIGINT or SIGTERM) is raised after everything is saved. A job
-    that fails does not stop the others; RuntimeError tells about it at the end.
+    that fails does not stop the others; JobsFailed tells about it at the end.
     """
     display = display or Display()
     display.begin(jobs)
     if not jobs:
         return
     if workers == 1:
-        for job in jobs:
-            try:
-                run_job(job, lambda stage, done, total, name=job.name: display.update(name, stage, done, total))  # type: ignore[misc]
-            except Interrupted as error:
-                raise Stopped(error.signal_number, job.out) from None
-            display.finish(job.name)
+        _one_by_one(jobs, display)
         return
 
     def hear(task: Task, content: tuple[str, int, int]) -> None:
@@ -327,6 +350,24 @@ def carry_out(jobs: Sequence[Job], *, workers: int | str = 1, display: Display |
         opened = open_workers(workers)
     with opened:
         _in_parallel(list(jobs), opened, display)
+
+
+def _one_by_one(jobs: Sequence[Job], display: Display) -> None:
+    failures = []
+    for job in jobs:
+        try:
+            run_job(job, lambda stage, done, total, name=job.name: display.update(name, stage, done, total))  # type: ignore[misc]
+        except Interrupted as error:
+            raise Stopped(error.signal_number, job.out) from None
+        except Exception as error:
+            failures.append(f"{job.name}: {_told(error)}")
+        display.finish(job.name)
+    _check_failures(failures)
+
+
+def _check_failures(failures: Sequence[str]) -> None:
+    if failures:
+        raise JobsFailed(f"{len(failures)} jobs failed; the others are done.\n" + "\n".join(failures))
 
 
 def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None:
@@ -349,14 +390,15 @@ def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None
                     running.clear()
             for outcome in workers.wait(0.2):
                 job = running.pop(outcome.task.number)
-                if outcome.lost and stopping:
-                    continue  # it was at something that is not saved on the way
-                if outcome.lost:
+                lost = outcome.lost or ("its worker was stopped" if outcome.value == "stopped" else None)
+                if lost and stopping:
+                    continue  # the same command goes on with it
+                if lost:
                     losses[job.name] += 1
                     if losses[job.name] <= RETRIES:
                         waiting.insert(0, job)  # it goes on where it last saved
                         continue
-                    failures.append(f"{job.name}: {outcome.lost}")
+                    failures.append(f"{job.name}: {lost}")
                 elif outcome.value.startswith("failed"):
                     failures.append(f"{job.name} {outcome.value}")
                 display.finish(job.name)
@@ -366,8 +408,7 @@ def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None
                     waiting[:] = [j for j in waiting if tessellation_file(j.out, j.pair) != file]
         if received:
             raise Stopped(received[0], out)
-    if failures:
-        raise RuntimeError(f"{len(failures)} jobs failed; the others are done.\n" + "\n".join(failures))
+    _check_failures(failures)
 
 
 def _is_done(job: Job) -> bool:

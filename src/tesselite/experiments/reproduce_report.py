@@ -10,7 +10,7 @@ from tesselite.assessment.tables import Table
 from tesselite.atomic import write_atomically
 from tesselite.experiments.reproduce import comparison_of, read_trials
 from tesselite.experiments.reproduce_claims import claims_table, numbers_table
-from tesselite.experiments.reproduce_studies import Study
+from tesselite.experiments.reproduce_studies import STUDIES, Study
 from tesselite.problems import by_name
 from tesselite.report.comparison_figures import comparison_figures
 from tesselite.report.scenario_drawings import scenario_drawing
@@ -78,6 +78,7 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
         f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
         "",
         *(f"{note}\n" for note in study.notes),
+        *_other_settings(study),
     ]
     if changed:
         lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
@@ -112,3 +113,19 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
         lines += [_FIGURES.get(file.stem, file.stem), "", f"![{file.stem}](figures/{file.name})", ""]
     lines += ["Every number in full precision: `tables/*.csv`; every trial: `trials/`.", ""]
     return "\n".join(lines)
+
+
+def _other_settings(study: Study) -> list[str]:
+    """A line for the settings, besides the budget, that are not those of the full study; none if all are."""
+    full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
+    told = []
+    for pair in study.pairs:
+        wanted = full.get(pair.name, pair.settings())
+        other = [
+            f"{name} {value} instead of {wanted.get(name)}"
+            for name, value in pair.settings().items()
+            if name not in ("evaluations", "initial") and value != wanted.get(name)
+        ]
+        if other:
+            told.append(f"{pair.label}: {', '.join(other)}")
+    return [f"Not the study's own settings: {'; '.join(told)}.", ""] if told else []

@@ -373,9 +373,16 @@ def scaled(
             raise ValueError(f"evaluations: expected at least 1, got {evaluations}")
         pairs = tuple(replace(pair, evaluations=evaluations, initial=min(pair.initial, evaluations)) for pair in pairs)
     if cvt_samples is not None:
+        most = max((pair.n_niches or 1 for pair in pairs), default=1)
+        if cvt_samples < most:
+            raise ValueError(f"cvt_samples: expected at least {most}, one for each niche, got {cvt_samples}")
         pairs = tuple(pair if pair.n_samples is None else replace(pair, n_samples=cvt_samples) for pair in pairs)
     if quick:
-        pairs = tuple(_quick(pair, evaluations) for pair in pairs)
+        small: dict[str, Pair] = {}  # by settings: studies of the number of niches have fewer pairs then
+        for pair in pairs:
+            made = _quick(pair, evaluations)
+            small.setdefault(repr(made.settings()), made)
+        pairs = tuple(small.values())
     names = {pair.name for pair in pairs}
     return replace(
         study,
