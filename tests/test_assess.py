@@ -247,6 +247,26 @@ def test_run_folder(tmp_path):
         assess_run(tmp_path)
 
 
+def test_another_draw_never_replaces_what_was_found(tmp_path):
+    from tesselite.run import start
+
+    calls = Calls()
+    problem = toy(calls)
+    start(problem, tmp_path / "run", evaluations=300, grid=5, seed=1)
+    everything = assess_run(tmp_path / "run", problem)
+    calls.rows.clear()
+    assert len(assess_run(tmp_path / "run", problem, seed=7)) == len(everything)  # all are taken: the seed says nothing
+    assert calls.rows == {}
+    few = assess_run(tmp_path / "run", problem, at_most=4, seed=3)
+    assert len(few) == 4
+    assert len(Assessment.load(tmp_path / "run" / "assessment.parquet")) == len(everything)
+    assert len(Assessment.load(tmp_path / "run" / "assessment-4-3.parquet")) == 4
+    with pytest.raises(ValueError, match="another draw of this archive's elites"):
+        assess(
+            tl.Archive.load(tmp_path / "run" / "archive.parquet"), problem, out=tmp_path / "run/assessment-4-3.parquet"
+        )
+
+
 def test_threads_do_not_matter():
     import numba
 

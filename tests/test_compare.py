@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tesselite.assessment.comparing_runs import compare_folders
+from tesselite.assessment.comparing_runs import check_comparable, compare_folders
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.metrics import Metrics
 from tesselite.assessment.quality import histogram
@@ -276,6 +276,35 @@ def test_compare_folders(runs):
         compare_folders({"fine": fine, "rough": []})
 
 
+def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
+    from tesselite.problems import by_name
+    from tesselite.run import start
+
+    for name in ("sphere:2", "rastrigin:2"):
+        start(by_name(name), runs / name[:6], spec=name, evaluations=200, grid=4, seed=1)
+    with pytest.raises(ValueError, match=r"one problem or its variants, got sphere in .*, rastrigin in "):
+        compare_folders({"a": [runs / "sphere"], "b": [runs / "rastri"]})
+    with pytest.raises(ValueError, match="each run once, but it is in 'a' already"):
+        compare_folders({"a": [runs / "fine-0"], "b": [runs / "fine-1", runs / "fine-1" / ".." / "fine-0"]})
+    with pytest.raises(ValueError, match="no run is here"):
+        compare_folders({"a": [runs / "fine-0"], "b": [runs / "missing"]})
+    with pytest.raises(ValueError, match="finite"):
+        compare_folders({"a": [runs / "fine-0"], "b": [runs / "fine-1"]}, [math.nan])
+    assert not list(runs.glob("*/assessment.parquet"))
+
+
+def test_what_a_reader_of_a_comparison_should_know(runs):
+    from tesselite.problems import by_name
+    from tesselite.run import start
+
+    start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
+    assert check_comparable({"a": [runs / "fine-0"], "b": [runs / "fine-1"]}) == []
+    notes = check_comparable({"a": [runs / "fine-0"], "b": [runs / "long"]})
+    assert len(notes) == 1
+    assert "300 in" in notes[0]
+    assert "400 in" in notes[0]
+
+
 def test_command_line(runs):
     from tesselite.cli.app import app
 
@@ -298,3 +327,5 @@ def test_command_line(runs):
     assert (runs / "out" / "figures" / "expected_quality.png").exists()
     assert (runs / "out" / "tables" / "tests.tex").exists()
     assert run(app, [*command, "--names", "one"]).exit_code != 0
+    assert "two that differ" in str(run(app, [*command, "--names", "one,one"]).exception)
+    assert "finite" in str(run(app, ["assess", "fine-0", "--share", "nan"]).exception)

@@ -14,8 +14,41 @@ import numpy as np
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.scenarios import TRAINING, Progress, assess_run
 from tesselite.assessment.trial import summarise_run
+from tesselite.run_folder import RunFolder
 
 _LEVELS = 200
+
+
+def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
+    """What a reader of the comparison of these runs should know; ValueError if there is nothing to compare.
+
+    A run counts once, and all are of one problem or one module: maze:2d and maze:20d are, sphere and rastrigin are not.
+    """
+    notes, seen, kinds, budgets = [], dict[Path, str](), dict[str, Path](), dict[int, Path]()
+    for name, folders in groups.items():
+        if not folders:
+            raise ValueError(f"runs: expected at least one run in {name!r}")
+        for folder in folders:
+            place = RunFolder.open(folder)
+            settings, _ = place.read_settings()
+            if not place.archive_file.exists():
+                raise ValueError(f"{folder}: this run has saved no archive yet")
+            if folder.resolve() in seen:
+                raise ValueError(f"{folder}: expected each run once, but it is in {seen[folder.resolve()]!r} already")
+            seen[folder.resolve()] = name
+            kinds.setdefault(settings.problem.partition(":")[0], folder)
+            budgets.setdefault(settings.evaluations, folder)
+            rows = place.read_progress()
+            done = int(rows[-1]["evaluations"] or 0) if rows else 0
+            if done < settings.evaluations:
+                notes.append(f"{folder}: unfinished, {done:,} of {settings.evaluations:,} evaluations")
+    if len(kinds) > 1:
+        told = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
+        raise ValueError(f"runs: expected runs of one problem or its variants, got {told}")
+    if len(budgets) > 1:
+        told = ", ".join(f"{budget:,} in {folder}" for budget, folder in budgets.items())
+        notes.append(f"the runs have different numbers of evaluations: {told}")
+    return notes
 
 
 def compare_folders(
@@ -27,12 +60,13 @@ def compare_folders(
 ) -> tuple[Comparison, list[Measure]]:
     """Groups of run folders as a comparison, and what to test: best fitness, coverage, spread, QD score and `shares`.
 
-    The runs must be of problems with the same direction and scenarios; ValueError if not, or if a group is empty.
+    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed.
     """
+    check_comparable(groups)
+    if not np.isfinite(np.asarray(shares, dtype=np.float64)).all():
+        raise ValueError(f"shares: expected finite fitness values, got {list(shares)}")
     assessed = {}
     for name, folders in groups.items():
-        if not folders:
-            raise ValueError(f"runs: expected at least one run in {name!r}")
         assessed[name] = [assess_run(folder, threads=threads, progress=progress) for folder in folders]
     values = [one for found in assessed.values() for run in found for one in run.fitness.values()]
     pooled = np.concatenate([one[np.isfinite(one)] for one in values])

@@ -277,9 +277,14 @@ def _earlier(begun: Assessment, file: Path) -> dict[str, Floats]:
     if not file.exists():
         return {}
     old = Assessment.load(file)
-    same = ("problem", "direction", "elites", "seed", "at_most", "archive_digest")
+    same = ("problem", "direction", "elites", "archive_digest")
     if any(getattr(old, name) != getattr(begun, name) for name in same):
-        return {}  # of the archive as it was before, or of another draw
+        return {}  # of the archive as it was before
+    if not np.array_equal(old.niches, begun.niches):
+        raise ValueError(
+            f"{file}: holds another draw of this archive's elites ({old.at_most} at most, seed {old.seed}); "
+            "choose another file, or remove it"
+        )
     return dict(old.fitness)
 
 
@@ -295,7 +300,10 @@ def assess_run(
     retries: int = RETRIES,
     timeout: float | None = None,
 ) -> Assessment:
-    """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet."""
+    """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet.
+
+    If there are more elites than `at_most`, another draw than the usual one has a file of its own beside it.
+    """
     from tesselite.run_folder import RunFolder
 
     place = RunFolder.open(Path(folder))
@@ -306,12 +314,14 @@ def assess_run(
         from tesselite.problems import by_name
 
         problem = by_name(settings.problem)
+    archive = Archive.load(place.archive_file)
+    usual = len(archive) <= at_most or (at_most, seed) == (AT_MOST, 0)
     return assess(
-        Archive.load(place.archive_file),
+        archive,
         problem,
         at_most=at_most,
         seed=seed,
-        out=Path(folder) / "assessment.parquet",
+        out=Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet"),
         spec=settings.problem,
         threads=threads,
         progress=progress,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +45,8 @@ def assess_runs(
     from tesselite.assessment.scenarios import AT_MOST, assess_run
     from tesselite.assessment.tables import Table
 
+    if not all(math.isfinite(x) for x in share):
+        raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
     told = []
     for folder in folders:
         with _counted(f"{folder}", quiet) as progress:
@@ -162,15 +165,16 @@ def compare_runs(
     as_json: bool,
 ) -> None:
     """Compare two sets of runs of one problem: tables, tests and figures in a folder."""
-    from tesselite.assessment.comparing_runs import compare_folders
+    from tesselite.assessment.comparing_runs import check_comparable, compare_folders
 
-    if names and len(names) != 2:
-        raise ValueError(f"--names: expected two, one for each set of runs, got {len(names)}")
+    if names and (len(names) != 2 or names[0] == names[1]):
+        raise ValueError(f"--names: expected two that differ, one for each set of runs, got {', '.join(names)}")
     first, second = names or ("first", "second")
+    groups = {first: list(runs), second: list(against)}
+    for note in check_comparable(groups):
+        typer.echo(f"Note: {note}", err=True)
     with _counted("assessing", quiet) as progress:
-        comparison, queries = compare_folders(
-            {first: list(runs), second: list(against)}, share, threads=threads, progress=progress
-        )
+        comparison, queries = compare_folders(groups, share, threads=threads, progress=progress)
     from tesselite.report.comparing_runs import write_comparison
 
     files = write_comparison(comparison, out, queries, kind)
