@@ -344,7 +344,7 @@ HEXAPOD_CLAIMS = [
         _alike(_HEX_CVTS, 0.05, Facts.in_scenarios),
     ),
     Claim("MAP-Elites 6D has the largest share above 0.2 m/s when damaged.", "V-B, Fig. 6B", _six_first(None)),
-    Claim("And undamaged.", "V-B, Fig. 6B", _six_first(TRAINING)),
+    Claim("It has undamaged, too.", "V-B, Fig. 6B", _six_first(TRAINING)),
     Claim(
         "Damaged, the share above 0.2 m/s of MAP-Elites falls significantly with dimension, that of CVT-MAP-Elites "
         "does not (stays above a third of 6D's; in the paper it falls to a half).",
