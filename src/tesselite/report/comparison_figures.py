@@ -142,7 +142,8 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
             middle = comparison.quality(group, settings).median
             ax.plot(comparison.levels, middle, color=shades[group.name], linestyle=style, linewidth=1.6)
         ax.set(title=f"{name}, {title}", xlabel=f"x: {comparison.fitness_name}")
-        ax.set_xlim(comparison.levels[0], comparison.levels[-1])
+        if len(comparison.levels) > 1:
+            ax.set_xlim(comparison.levels[0], comparison.levels[-1])
         if logarithmic:
             ax.set_yscale("log")
         else:
@@ -156,7 +157,7 @@ def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness")
     """Median over runs of the best fitness (or another column of the progress) with a band between the quartiles."""
     shades = colours(comparison.groups)
     ax = made.subplots()
-    scale = comparison.scale if kind in ("best_fitness", "mean_fitness") else 1.0
+    scale = comparison.scale if kind in ("best_fitness", "mean_fitness", "qd_score") else 1.0
     for group in comparison.groups:
         evaluations, low, middle, high = _over_evaluations(group, kind)
         colour = shades[group.name]
