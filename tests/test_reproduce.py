@@ -409,7 +409,7 @@ def test_a_reproduction_that_is_terminated_goes_on(tmp_path):
     words += ["2d", "-o", "out", "--workers", "2"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("out/work/*-000/progress.csv")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("out/work/*-000-*/progress.csv")) and time.monotonic() < deadline:
         time.sleep(0.2)
     os.kill(process.pid, signal.SIGTERM)
     _, said = process.communicate(timeout=120)
