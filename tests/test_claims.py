@@ -9,8 +9,9 @@ import pytest
 
 from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.quality import histogram
-from tesselite.experiments.reproduce_claims import CLAIMS, NUMBERS, claims_table, numbers_table
-from tesselite.experiments.reproduce_studies import STUDIES
+from tesselite.experiments.paper_numbers import NUMBERS, numbers_table
+from tesselite.experiments.reproduce_claims import CLAIMS, claims_table
+from tesselite.experiments.reproduce_studies import HEXAPOD_SECONDS, STUDIES
 from test_compare import trial
 
 
@@ -73,6 +74,61 @@ def test_claims_are_decided_by_the_numbers():
     row = next(r for r in table.rows if r[0] == "share of filled niches" and r[1] == "MAP-Elites 20D")
     assert row[2] == "0.005"
     assert row[3].startswith("0.005")
+
+
+PAPER_SPEEDS = {  # undamaged, average over the damages, share above 0.2 m/s damaged, the same undamaged
+    "grid-6d": (0.47, 0.34, 0.213, 0.8), "grid-12d": (0.21, 0.18, 0.0, 0.0), "grid-24d": (0.16, 0.15, 0.0, 0.0),
+    "grid-36d": (0.16, 0.15, 0.0, 0.0), "cvt-6d": (0.47, 0.33, 0.133, 0.7), "cvt-12d": (0.45, 0.31, 0.065, 0.6),
+    "cvt-24d": (0.44, 0.32, 0.108, 0.6), "cvt-36d": (0.44, 0.32, 0.105, 0.6),
+}  # fmt: skip
+
+
+def hexapod_verdicts(**changed):
+    """Verdicts from two runs of each pair with the paper's numbers, but for those of the pairs that are changed."""
+    study = STUDIES["hexapod"]()
+    speeds = PAPER_SPEEDS | {name.replace("_", "-"): values for name, values in changed.items()}
+
+    def made(p, t):
+        undamaged, damaged, share, share_undamaged = speeds[p.name]
+        values = {}
+        for s in ("training", *"123456"):
+            best, above = (undamaged, share_undamaged) if s == "training" else (damaged, share)
+            values[s] = np.full(1000, 0.1 * HEXAPOD_SECONDS)
+            values[s][: round(1000 * above)] = 0.201 * HEXAPOD_SECONDS
+            values[s][0] = (best + 0.001 * t) * HEXAPOD_SECONDS
+        histograms = {s: tuple(histogram(v, study.levels).tolist()) for s, v in values.items()}
+        return replace(trial(p.name, t, values), levels=study.levels, histograms=histograms, settings=p.settings())
+
+    groups = tuple(Group(p.name, p.label, (made(p, 0), made(p, 1)), p.family, p.ours) for p in study.pairs)
+    table = claims_table(study, Comparison(groups, scale=study.scale))
+    return {row[0]: row[2] for row in table.rows}
+
+
+def test_the_papers_numbers_confirm_its_claims_about_the_hexapod():
+    assert set(hexapod_verdicts().values()) == {"confirmed"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "fallen"),
+    [
+        ({"cvt_12d": (0.38, 0.31, 0.065, 0.6)}, ["is about the same in 12D, 24D", "is about the same in all four"]),
+        ({"cvt_36d": (0.48, 0.32, 0.105, 0.6)}, ["6D descriptor it is slightly better"]),
+        ({"grid_6d": (0.41, 0.34, 0.213, 0.8)}, ["In 6D MAP-Elites finds about as good"]),
+        ({"grid_24d": (0.22, 0.15, 0.0, 0.0)}, ["Undamaged, the best speed of MAP-Elites falls"]),
+        ({"grid_24d": (0.16, 0.19, 0.0, 0.0)}, ["So it does when damaged"]),
+        ({"cvt_36d": (0.44, 0.24, 0.105, 0.6)}, ["Damaged, the best speed of CVT-MAP-Elites remains"]),
+        ({"cvt_24d": (0.44, 0.32, 0.25, 0.6)}, ["has the largest share above 0.2 m/s when damaged"]),
+        ({"cvt_24d": (0.44, 0.32, 0.108, 0.9)}, ["It has undamaged, too"]),
+        ({"grid_12d": (0.21, 0.18, 0.25, 0.0)}, ["falls significantly with dimension", "differ highly significantly"]),
+        ({"cvt_36d": (0.44, 0.32, 0.03, 0.6)}, ["falls significantly with dimension"]),
+        ({"grid_12d": (0.21, 0.25, 0.0, 0.0)}, ["1.7 to 2.1 times faster"]),
+        ({"grid_36d": (0.45, 0.15, 0.0, 0.0)}, ["in 36D the grid finds slower gaits"]),
+    ],
+)
+def test_each_claim_about_the_hexapod_can_fall(changed, fallen):
+    verdicts = hexapod_verdicts(**changed)
+    for words in fallen:
+        assert [verdict for text, verdict in verdicts.items() if words in text] == ["not confirmed"]
 
 
 def made_up(study, best, runs):

@@ -8,8 +8,9 @@ from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.atomic import write_atomically
+from tesselite.experiments.paper_numbers import numbers_table
 from tesselite.experiments.reproduce import comparison_of, read_trials
-from tesselite.experiments.reproduce_claims import claims_table, numbers_table
+from tesselite.experiments.reproduce_claims import claims_table
 from tesselite.experiments.reproduce_studies import STUDIES, Study
 from tesselite.problems import by_name
 from tesselite.report.comparison_figures import comparison_figures

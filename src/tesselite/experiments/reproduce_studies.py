@@ -1,8 +1,8 @@
 """The paper's experiments as plans: which algorithm-descriptor pairs, with which settings, and what is asked of them.
 
 Numbers of the maze and the hexapod experiment come from `maze` and `hexapod` beside this module; how a plan is carried
-out is in `reproduce`, what the paper says about each in `reproduce_claims`. Vassiliades et al. (2018), sections IV and
-V and the appendix.
+out is in `reproduce`, what the paper says about each in `paper_numbers`, `claims_maze` and `claims_hexapod`.
+Vassiliades et al. (2018), sections IV and V and the appendix.
 """
 
 from __future__ import annotations
