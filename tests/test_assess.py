@@ -141,10 +141,14 @@ def test_file(tmp_path):
     assert again.save(tmp_path / "copy.parquet").read_bytes() == file.read_bytes()
 
 
+MANY = [[x / 10 + 0.05, y / 10 + 0.05] for x in range(10) for y in range(2)]
+
+
 def test_stopped_and_continued_computes_nothing_twice(tmp_path):
+    """But for three elites, which tell if the problem is still the same."""
     calls = Calls()
     problem = toy(calls)
-    archive = archive_of(problem, SOLUTIONS)
+    archive = archive_of(problem, MANY)
     calls.rows.clear()
     calls.fail_in = "dark"
     file = tmp_path / "a.parquet"
@@ -154,26 +158,53 @@ def test_stopped_and_continued_computes_nothing_twice(tmp_path):
     calls.fail_in = None
     seen = []
     found = assess(archive, problem, out=file, progress=lambda done, total: seen.append((done, total)))
-    assert calls.rows == {None: 3, "windy": 3, "dark": 3}
-    assert seen[-1] == (9, 9)
+    assert calls.rows == {None: 20 + 3, "windy": 20 + 3, "dark": 20}
+    assert seen[-1] == (60, 60)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     plain = assess(archive, toy())
     for name in plain.settings:
         np.testing.assert_array_equal(found.fitness[name], plain.fitness[name])
     calls.rows.clear()
     assess(archive, problem, out=file)
-    assert calls.rows == {}
+    assert calls.rows == {None: 3, "windy": 3, "dark": 3}
+
+
+@pytest.mark.parametrize("changed", [None, "windy"])
+def test_a_setting_that_was_changed_is_assessed_anew(tmp_path, changed):
+    worse = [0.0]
+
+    def problem_of(calls):
+        @tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, scenarios=["windy"], batch=True)
+        def walk(x, scenario):
+            calls.rows[scenario] = calls.rows.get(scenario, 0) + len(x)
+            return x.sum(axis=1) - (worse[0] if scenario == changed else 0.0), x
+
+        return walk
+
+    calls = Calls()
+    problem = problem_of(calls)
+    archive = archive_of(problem, MANY)
+    before = assess(archive, problem, out=tmp_path / "a.parquet")
+    worse[0] = 0.5
+    calls.rows.clear()
+    after = assess(archive, problem, out=tmp_path / "a.parquet")
+    for setting, name in ((None, "training"), ("windy", "windy")):
+        less = 0.5 if setting == changed else 0.0
+        np.testing.assert_allclose(after.fitness[name], before.fitness[name] - less)
+        assert calls.rows[setting] == 3 + 20 * (setting == changed)
+        np.testing.assert_array_equal(Assessment.load(tmp_path / "a.parquet").fitness[name], after.fitness[name])
+    assert after.changed == (20 if changed is None else 0)
 
 
 def test_one_scenario_first_the_others_later(tmp_path):
     calls = Calls()
     problem = toy(calls)
-    archive = archive_of(problem, SOLUTIONS)
+    archive = archive_of(problem, MANY)
     file = tmp_path / "a.parquet"
     assert assess(archive, problem, scenarios=["dark"], out=file).settings == ("training", "dark")
     calls.rows.clear()
     assert assess(archive, problem, out=file).settings == ("training", "windy", "dark")
-    assert calls.rows == {"windy": 3}
+    assert calls.rows == {None: 3, "windy": 20, "dark": 3}
 
 
 def test_an_archive_that_went_on_is_assessed_anew(tmp_path):
@@ -256,7 +287,7 @@ def test_another_draw_never_replaces_what_was_found(tmp_path):
     everything = assess_run(tmp_path / "run", problem)
     calls.rows.clear()
     assert len(assess_run(tmp_path / "run", problem, seed=7)) == len(everything)  # all are taken: the seed says nothing
-    assert calls.rows == {}
+    assert set(calls.rows.values()) == {3}
     few = assess_run(tmp_path / "run", problem, at_most=4, seed=3)
     assert len(few) == 4
     assert len(Assessment.load(tmp_path / "run" / "assessment.parquet")) == len(everything)

@@ -74,6 +74,15 @@ def test_expected_best_by_hand():
     assert comparison.mean_expected_best(a) == (1.5 + 0.5) / 2
 
 
+def test_boxes_say_how_many_runs_failed():
+    trials = tuple(trial("a", i, {"training": [1.0], "e": [v]}) for i, v in enumerate((3.0, 3.5, *[np.nan] * 3)))
+    comparison = Comparison((Group("a", "A", trials),))
+    assert comparison.expected_best(comparison.groups[0], "e") == -math.inf
+    with figure() as made:
+        draw_best(made, comparison)
+        assert [text.get_text() for ax in made.axes for text in ax.texts] == ["3 of 5 failed"]
+
+
 def test_quality_is_over_runs_times_scenarios():
     comparison = Comparison(groups())
     a, _ = comparison.groups
@@ -125,7 +134,12 @@ def test_tables():
     row = dict(zip(tests.columns, tests.rows[0], strict=True))
     assert row["A12"] == 0.0
     assert row["U"] == 0.0
-    assert row["p"] == row["p (Holm)"] == pytest.approx(0.2, abs=0.1)
+    assert row["p"] == row["p (Holm)"] == pytest.approx(0.1386, abs=1e-4)  # b's two are tied: the normal approximation
+    both = comparison.tests_table([("a", "b")], [Measure("coverage", "coverage"), Measure("best", "best", "e1")])
+    rows = [dict(zip(both.columns, row, strict=True)) for row in both.rows]
+    assert len(rows) == 2
+    for row in rows:  # two tests with the same p: each is doubled
+        assert row["p (Holm)"] == pytest.approx(2 * row["p"]) == pytest.approx(0.2773, abs=1e-4)
     data = comparison.data_table([Measure("share", "share > 1", x=1.0)])
     assert len(data.rows) == 5
     assert data.rows[2][-1] == 0.25

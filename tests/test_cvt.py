@@ -99,6 +99,18 @@ def test_the_error_never_rises_on_fixed_samples():
         assert len(record.errors) == record.iterations
 
 
+@pytest.mark.parametrize(("n", "rank"), [(500, 5), (20, 19)])
+def test_samples_that_vary_in_few_directions(n, rank):
+    """There are fewer principal components than the search for the nearest asks for."""
+    rng = np.random.default_rng(n)
+    points = rng.random((n, rank)) @ rng.normal(size=(rank, 60))
+    points = (points - points.min(axis=0)) / np.ptp(points, axis=0)
+    made = cvt(FeatureSpace.unit(60), 5, samples=points, seed=1, method="lloyd")
+    labels = np.argmin(((points[:, None] - made.centroids) ** 2).sum(axis=2), axis=1)
+    for niche in range(5):
+        np.testing.assert_allclose(made.centroids[niche], points[labels == niche].mean(axis=0), atol=1e-5)
+
+
 @pytest.mark.parametrize("principal", [False, True])
 def test_many_dimensions_agree_with_brute_force(principal):
     rng = np.random.default_rng(5)

@@ -9,6 +9,7 @@ from scipy.stats import mannwhitneyu
 from report_runs import bowl_run, walk_run
 from tesselite.report.page.comparison import compare, group_names
 from tesselite.report.page.html import document_of
+from tesselite.report.page.payload import plain
 from tesselite.report.page.run_data import read_run
 
 
@@ -70,6 +71,23 @@ def test_scenarios_are_compared_where_all_were_assessed(tmp_path, bowls):
     assert "quality" not in mixed
     assert any("different problems" in note for note in mixed["notes"])
     assert any("some minimise" in note for note in mixed["notes"])
+
+
+def test_runs_that_fail_in_the_scenarios_are_ranked_last(tmp_path):
+    """As in `tesselite compare`: an archive without a valid elite is infinitely bad, not missing."""
+    folders = [walk_run(tmp_path / f"{n}-{seed}", seed=seed, n_niches=n) for n in (40, 60) for seed in (1, 2, 3)]
+    runs = [read_run(folder) for folder in folders]
+    for run in runs[:2]:
+        for fitness in run.scenarios.values():
+            fitness[:] = np.nan
+    found = compare(runs, group_names(runs))
+    test = next(test for test in found["tests"] if test["measure"] == "Best fitness, median of 2 scenarios")
+    assert test["runs"] == [3, 3]
+    assert test["medians"][0] == np.inf  # lower is better
+    assert test["a12"] >= 2 / 3
+    document, _ = document_of(runs)
+    measure = next(m for m in document["comparison"]["measures"] if "scenarios" in m["label"])
+    assert plain(measure)["values"][:2] == [None, None]
 
 
 def test_a_page_of_one_run_compares_nothing(bowls):

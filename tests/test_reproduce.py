@@ -207,6 +207,21 @@ def test_a_job_whose_worker_is_terminated_is_done_by_another(toy):
         reproduce._in_parallel(list(jobs), Terminating(9), reproduce.Display())
 
 
+class Interrupting(Terminating):
+    """Workers that end a task in the same moment as the user presses Ctrl-C."""
+
+    def submit(self, task):
+        super().submit(task)
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_result_that_comes_while_we_stop_does_no_harm(toy):
+    jobs = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=False)[:1]
+    with pytest.raises(reproduce.Stopped, match="the same command continues"):
+        reproduce._in_parallel(list(jobs), Interrupting(0), reproduce.Display())
+    assert reproduce.trial_file(toy, "grid", 0).exists()
+
+
 def test_one_failure_does_not_stop_the_others_and_is_told_without_a_traceback(toy):
     broken = replace(STUDY, pairs=(replace(pair("bad", grid=3), problem="toy_reproduce:missing"), STUDY.pairs[0]))
     with pytest.raises(reproduce.JobsFailed, match="1 jobs failed; the others are done") as error:

@@ -55,7 +55,7 @@ def test_a_long_run_with_every_kind_of_fault(tmp_path):
     finally:
         stop.set()
         killer.join()
-    results = EvaluationLog(folder, 2).read()
+    results = [logged.result for logged in EvaluationLog(folder, 2).read()]
     assert sorted(result.number for result in results) == list(range(evaluations))  # none lost, none twice
     assert summary.search.evaluations == evaluations
     invalid = summary.search.archive.invalid

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -31,10 +30,15 @@ from tesselite.workers.processes import Processes
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}
 ON_TWO = Execution(workers=2)
+RECORD = 44  # bytes of a record of the log with two features
 
 
 def archive_bytes(folder):
     return (folder / "archive.parquet").read_bytes()
+
+
+def results_of(folder):
+    return [logged.result for logged in EvaluationLog(folder, 2).read()]
 
 
 def tesselite_run(folder, *options, problem="worker_problems:slow", **more):
@@ -84,7 +88,7 @@ def test_a_run_whose_main_process_is_killed_goes_on_without_loss(tmp_path, kind,
     log = folder / "evaluations.log"
     with process:
         until = time.monotonic() + 60
-        while (not log.exists() or log.stat().st_size < 150 * 40) and time.monotonic() < until:
+        while (not log.exists() or log.stat().st_size < 150 * RECORD) and time.monotonic() < until:
             time.sleep(0.02)
         process.kill()
     known = len(EvaluationLog(folder, 2).read())
@@ -114,6 +118,24 @@ def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_pat
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
+def test_results_of_other_solutions_are_not_taken_from_the_log(tmp_path):
+    """The numbers of a batch can get other solutions: more evaluations make the last batch longer."""
+
+    def interrupt(search, _):
+        if search.evaluations == 200:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        start(problems.good, tmp_path / "run", execution=ON_TWO, observer=interrupt, **SETTINGS)
+    log = EvaluationLog(tmp_path / "run", 2)
+    for number in range(200, 230):
+        log.append(Result(number, 99.0, np.zeros(2)), np.full(3, 0.5))
+    log.close()
+    resume(tmp_path / "run", problems.good, workers=2)
+    start(problems.good, tmp_path / "whole", **SETTINGS)
+    assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
+
+
 def test_workers_that_are_lost_leave_a_run_that_can_be_resumed(tmp_path, monkeypatch):
     done = []
 
@@ -137,7 +159,7 @@ def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_pa
     summary = start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
     assert summary.search.evaluations == 400
     assert not summary.search.pending
-    results = EvaluationLog(tmp_path / "run", 2).read()
+    results = results_of(tmp_path / "run")
     assert sorted(result.number for result in results) == list(range(400))
     assert [result.number for result in results] != list(range(400))  # quick ones have overtaken slow ones
     again = replay(tmp_path / "run", problems.uneven)
@@ -145,17 +167,25 @@ def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_pa
     assert again.archive.equals(tl.Archive.load(tmp_path / "run" / "archive.parquet"))
 
 
-def test_the_log_decides_the_result(tmp_path):
-    """A replay with the results in another order is another run: the test above can fail."""
+def test_a_log_in_another_order_is_refused(tmp_path):
+    """The order decides what is bred: the test above can fail."""
     start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
-    log = EvaluationLog(tmp_path / "run", 2)
-    results = log.read()
-    log.forget(10_000)
-    for result in sorted(results, key=lambda result: result.number):
-        log.append(result)
-    log.close()
-    again = replay(tmp_path / "run", problems.uneven)
-    assert not again.archive.equals(tl.Archive.load(tmp_path / "run" / "archive.parquet"))
+    log = tmp_path / "run" / "evaluations.log"
+    records = np.frombuffer(log.read_bytes(), np.uint8).reshape(-1, RECORD)
+    numbers = [result.number for result in results_of(tmp_path / "run")]
+    log.write_bytes(records[np.argsort(numbers)].tobytes())
+    with pytest.raises(ValueError, match="of another solution than the one that is bred here"):
+        replay(tmp_path / "run", problems.uneven)
+
+
+def test_a_log_that_is_shorter_than_the_checkpoint_is_refused(tmp_path):
+    """As a power cut could leave it, if the log were not written to disk before the checkpoint."""
+    folder = tmp_path / "run"
+    start(problems.good, folder, execution=Execution(2, asynchronous=True), **SETTINGS)
+    log = folder / "evaluations.log"
+    log.write_bytes(log.read_bytes()[: -15 * RECORD])
+    with pytest.raises(ValueError, match="expected the 400 results that are in the checkpoint, found 385"):
+        resume(folder, problems.good, evaluations=500, workers=2)
 
 
 @pytest.mark.parametrize("checkpoint", ["0", "1000"])
@@ -167,13 +197,13 @@ def test_an_asynchronous_run_that_is_killed_goes_on(tmp_path, checkpoint):
     log = folder / "evaluations.log"
     with process:
         until = time.monotonic() + 60
-        while (not log.exists() or log.stat().st_size < 150 * 40) and time.monotonic() < until:
+        while (not log.exists() or log.stat().st_size < 150 * RECORD) and time.monotonic() < until:
             time.sleep(0.02)
         process.kill()
-    known = EvaluationLog(folder, 2).read()
+    known = results_of(folder)
     assert len(known) >= 150
     summary = resume(folder, problems.slow, workers=3)
-    results = EvaluationLog(folder, 2).read()
+    results = results_of(folder)
     assert [result.number for result in results[: len(known)]] == [result.number for result in known]
     assert sorted(result.number for result in results) == list(range(400))
     assert replay(folder, problems.slow).archive.equals(summary.search.archive)
@@ -203,78 +233,6 @@ def test_steady_state_asks_and_tells_in_any_order():
     assert {elite.evaluation for elite in search.archive} <= {0, 3, 7}
     with pytest.raises(ValueError, match="got 3"):
         state.tell(Result(3, 0.0, np.zeros(2)))
-
-
-# -- the log itself --------------------------------------------------------------------------------------------------
-
-
-def make_log(folder, n=20):
-    log = EvaluationLog(folder, 2)
-    rng = random.Random(1)
-    results = [
-        Result(i, rng.random(), np.array([rng.random(), -0.0]))
-        if i % 3
-        else Result(i, np.nan, np.full(2, np.nan), f"reason {i % 2}")
-        for i in range(n)
-    ]
-    for result in results:
-        log.append(result, np.ones(3))
-    log.close()
-    return results
-
-
-def assert_same(ours, theirs):
-    assert [(r.number, r.reason, np.float64(r.fitness).tobytes(), r.features.tobytes()) for r in ours] == [
-        (r.number, r.reason, np.float64(r.fitness).tobytes(), r.features.tobytes()) for r in theirs
-    ]
-
-
-def test_a_log_gives_back_what_was_written(tmp_path):
-    results = make_log(tmp_path)
-    log = EvaluationLog(tmp_path, 2)
-    assert_same(log.read(), results)
-    log.append(results[5])
-    assert_same(log.read(), [*results, results[5]])
-    log.forget(15)
-    assert_same(log.read(), results[15:])
-    log.forget(100)
-    assert log.read() == []
-
-
-def test_a_log_that_is_opened_again_goes_on_with_its_reasons_and_its_limit(tmp_path, monkeypatch):
-    results = make_log(tmp_path)
-    monkeypatch.setattr("tesselite.evaluation_log._FAILURES", 8)
-    again = EvaluationLog(tmp_path, 2)
-    nothing = np.full(2, np.nan)
-    for number, reason in ((20, "reason 1"), (21, "another"), (22, "reason 0")):
-        again.append(Result(number, np.nan, nothing, reason), np.ones(3))
-    again.close()
-    read = EvaluationLog(tmp_path, 2).read()
-    assert_same(read[:20], results)
-    assert [result.reason for result in read[20:]] == ["reason 1", "another", "reason 0"]
-    failures = [json.loads(line)["evaluation"] for line in (tmp_path / "failures.jsonl").read_text().splitlines()]
-    assert failures == [0, 3, 6, 9, 12, 15, 18, 20]
-
-
-@pytest.mark.parametrize("cut", [1, 17, 39])
-def test_a_record_that_was_cut_off_is_forgotten_and_the_log_goes_on(tmp_path, cut):
-    results = make_log(tmp_path)
-    file = tmp_path / "evaluations.log"
-    file.write_bytes(file.read_bytes()[:-cut])
-    log = EvaluationLog(tmp_path, 2)
-    assert_same(log.read(), results[:-1])
-    log.append(results[-1])
-    assert_same(log.read(), results)
-
-
-def test_a_damaged_log_is_refused(tmp_path):
-    make_log(tmp_path)
-    file = tmp_path / "evaluations.log"
-    data = bytearray(file.read_bytes())
-    data[5 * 40 + 20] ^= 1
-    file.write_bytes(bytes(data))
-    with pytest.raises(ValueError, match="damaged in record 5 of 20"):
-        EvaluationLog(tmp_path, 2).read()
 
 
 # -- islands ---------------------------------------------------------------------------------------------------------
@@ -365,7 +323,7 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     assert code == 0
     assert json.loads(said.out)["identical"] is True
     log = tmp_path / "run" / "evaluations.log"
-    log.write_bytes(log.read_bytes()[: 40 * 120])
+    log.write_bytes(log.read_bytes()[: RECORD * 120])
     code, said = run_main(capsys, "replay", tmp_path / "run")
     assert code == 1
     assert "differs" in said.out

@@ -20,7 +20,7 @@ from tesselite.solution_space import Rows
 from tesselite.steady_state import replay, steady_steps
 from tesselite.threads import available_threads, checked_threads
 from tesselite.workers import Workers, open_workers
-from tesselite.workers.farm import RETRIES, Farm, Result, check_policy
+from tesselite.workers.farm import RETRIES, Farm, check_policy
 
 Halt = Callable[[], bool]
 
@@ -133,10 +133,14 @@ def _in_batches(
     batch_size: int,
     log: EvaluationLog | None,
 ) -> Iterator[MapElites]:
-    known: list[Result] = log.read() if log else []
+    known = {logged.result.number: logged for logged in log.read()} if log else {}
 
     def evaluate(rows: Rows, first: int) -> Evaluation:
-        ours = [result for result in known if first <= result.number < first + len(rows)]
+        ours = [
+            logged.result
+            for number, row in enumerate(rows, first)
+            if (logged := known.pop(number, None)) is not None and logged.is_of(row)
+        ]
         note = (lambda result: log.append(result, rows[result.number - first])) if log else None
         return farm.evaluate(rows, first=first, known=ours, done=note)
 
@@ -157,5 +161,11 @@ def evaluator(
 
 
 def catch_up(search: MapElites, log: EvaluationLog, options: dict[str, Any]) -> None:
-    """Bring an asynchronous search from its checkpoint to the end of its log."""
-    replay(search, log.read()[search.evaluations :], options["budgets"], options["window"])
+    """Bring an asynchronous search from its checkpoint to the end of its log; ValueError if they do not fit."""
+    logged = log.read()
+    if len(logged) < search.evaluations:
+        raise ValueError(
+            f"{log.file}: expected the {search.evaluations} results that are in the checkpoint, found {len(logged)}; "
+            "the archive is whole and can be read, but the run cannot go on without its log"
+        )
+    replay(search, logged[search.evaluations :], options["budgets"], options["window"])

@@ -372,6 +372,7 @@ def _carry_on(
         )
 
         def save() -> None:
+            log.sync()
             place.write_checkpoint(search)
             if not settings.options.get("asynchronous"):
                 log.forget(search.evaluations)

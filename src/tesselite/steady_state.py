@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tesselite.archive import Added
+from tesselite.evaluation_log import Logged
 from tesselite.search import MapElites
 from tesselite.solution_space import Rows
 from tesselite.workers.farm import Farm, Item, Result, evaluation_of
@@ -50,16 +51,23 @@ class SteadyState:
         return added
 
 
-def replay(search: MapElites, results: Iterable[Result], budgets: Sequence[tuple[int, int]], window: int) -> None:
+def replay(search: MapElites, log: Iterable[Logged], budgets: Sequence[tuple[int, int]], window: int) -> None:
     """Bring a search to where these results of an asynchronous run lead, without evaluating anything.
 
-    `budgets` lists (from this many results on, evaluations): a run that was extended has several.
+    `budgets` lists (from this many results on, evaluations): a run that was extended has several. ValueError if a
+    result is of another solution than the one that is out under its number.
     """
     state = SteadyState(search)
-    for result in results:
+    for logged in log:
         evaluations = next(budget for since, budget in reversed(budgets) if since <= search.evaluations)
         state.ask_up_to(window, evaluations)
-        state.tell(result)
+        row = state.out.get(logged.result.number)
+        if row is not None and not logged.is_of(row):
+            raise ValueError(
+                f"evaluations.log: result {search.evaluations} is of another solution than the one that is bred here; "
+                "expected the variation and the seed that the run began with, and the log as it was written"
+            )
+        state.tell(logged.result)
 
 
 def steady_steps(

@@ -150,7 +150,7 @@ class Comparison:
     # -- tables ------------------------------------------------------------------------------------------------------
 
     def metrics_table(self, queries: Sequence[Measure] = ()) -> Table:
-        """Median [quartiles] over runs of each metric, and the bootstrap interval of the median of the queries."""
+        """Median [quartiles] over runs of each metric and each query."""
         measures = [
             Measure("filled", "filled niches"),
             Measure("coverage", "coverage"),

@@ -389,7 +389,9 @@ def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None
                 else:
                     running.clear()
             for outcome in workers.wait(0.2):
-                job = running.pop(outcome.task.number)
+                job = running.pop(outcome.task.number, None)
+                if job is None:
+                    continue  # given up when we were stopped
                 lost = outcome.lost or ("its worker was stopped" if outcome.value == "stopped" else None)
                 if lost and stopping:
                     continue  # the same command goes on with it

@@ -36,7 +36,16 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict[str, Any]) -> None:
-    """One box for each group: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers."""
+    """One box for each group: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
+
+    Runs that are infinitely bad cannot be drawn; above their box stands how many there are.
+    """
+    for place, of_group in enumerate(values, 1):
+        failed = int(np.isinf(of_group).sum())
+        if failed:
+            said = f"{failed} of {len(of_group)} failed"
+            at = ax.get_xaxis_transform()
+            ax.text(place, 0.99, said, rotation=90, ha="center", va="top", fontsize=6, color="0.35", transform=at)
     drawn = ax.boxplot(
         [np.asarray(v)[np.isfinite(v)] for v in values],
         widths=0.75,

@@ -362,7 +362,7 @@ class StaircaseLloyd:
         mean, components, left_over = leading_components(some, _COMPONENTS)
         if left_over > _LEFT_OVER:
             return None
-        parts = np.empty((self.n, _COMPONENTS + 1), np.float32)
+        parts = np.empty((self.n, len(components) + 1), np.float32)  # there may be fewer than asked for
         for first in range(0, self.n, _CHUNK):
             parts[first : first + _CHUNK] = principal_parts(
                 self.points[first : first + _CHUNK].astype(np.float64), mean, components

@@ -56,13 +56,16 @@
     });
   });
 
+  // What is infinitely bad comes as null.
+  const figure = (value) => (value === null ? "failed" : Page.number(value));
+
   const figures = (comparison) => {
     const rows = comparison.measures.flatMap((measure) => comparison.groups.map((group, i) => {
       const found = measure.summaries[i];
       if (!found) return null;
       const [n, median, lower, upper, from, to] = found;
-      return Page.make("tr", {}, cell(measure.label), cell(group), cell(String(n), true), cell(Page.number(median), true),
-        cell(`${Page.number(lower)} to ${Page.number(upper)}`, true), cell(n > 2 ? `${Page.number(from)} to ${Page.number(to)}` : "–", true));
+      return Page.make("tr", {}, cell(measure.label), cell(group), cell(String(n), true), cell(figure(median), true),
+        cell(`${figure(lower)} to ${figure(upper)}`, true), cell(n > 2 ? `${figure(from)} to ${figure(to)}` : "–", true));
     })).filter(Boolean);
     return table(head(2, "Measure", "Group", "Runs", "Median", "Quartiles", "95 % interval of the median"), rows);
   };
@@ -70,7 +73,7 @@
   const tests = (comparison) => table(
     head(3, "Measure", "First", "Second", "Median of first", "Median of second", "p", "p (Holm)", "A12"),
     comparison.tests.map((test) => Page.make("tr", {}, cell(test.measure), cell(test.first), cell(test.second),
-      cell(Page.number(test.medians[0]), true), cell(Page.number(test.medians[1]), true), cell(p_value(test.p), true),
+      cell(figure(test.medians[0]), true), cell(figure(test.medians[1]), true), cell(p_value(test.p), true),
       cell(p_value(test.p_holm), true), cell(`${Page.number(test.a12)} (${test.effect})`, true))),
   );
 
