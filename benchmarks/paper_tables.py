@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from measurement import table
-from tesselite.assessment.scenarios import TRAINING
 from tesselite.assessment.trial import Trial
+from tesselite.evaluation import TRAINING
 from tesselite.experiments.maze import PAPER as MAZE
 from tesselite.experiments.maze import REPORTED
 from tesselite.experiments.reproduce import comparison_of, read_trials

@@ -232,7 +232,7 @@ def test_refused_samplers(make, message):
         ({"n_samples": 0}, "n_samples"),
         ({"n_samples": 5, "method": "lloyd"}, "at most as many niches as samples"),
         ({"seed": -1}, "seed"),
-        ({"p": 0}, "p: expected a number above 0"),
+        ({"p": 0}, "p: expected a number of at least 0.05"),
         ({"iterations": -1}, "iterations"),
         ({"tolerance": -0.1}, "tolerance"),
         ({"threads": 0}, "threads"),

@@ -183,9 +183,27 @@ def test_forecast_says_what_will_not_fit():
     huge = forecast(FeatureSpace.unit(3), 100, n_samples=10**13, method="lloyd", iterations=10)
     assert huge.memory > 10**13
     assert len(huge.warnings) >= 1
-    few = forecast(FeatureSpace.unit(3), 1000, n_samples=500, method="lloyd")
-    assert any("refused" in warning for warning in few.warnings)
+    few = forecast(FeatureSpace.unit(3), 100, n_samples=500, method="lloyd")
+    assert any("5.0 samples a niche are few" in warning for warning in few.warnings)
     assert dataclasses.asdict(few)["n_samples"] == 500
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"method": "foo"}, "method: expected one of exact, fresh, lloyd"),
+        ({"n_niches": 0}, "n_niches: expected a whole number of at least 1"),
+        ({"n_samples": -5}, "n_samples: expected"),
+        ({"iterations": -5}, "iterations: expected"),
+        ({"n_samples": 50, "method": "lloyd"}, "at most as many niches as samples"),
+        ({"n_samples": 5000, "method": "exact"}, "the exact method draws none"),
+    ],
+)
+def test_forecast_refuses_what_the_construction_would(options, told):
+    with pytest.raises(ValueError, match=told):
+        forecast(UNIT, **{"n_niches": 100, **options})
+    with pytest.raises(ValueError, match=told):
+        cvt(UNIT, **{"n_niches": 100, **options})
 
 
 def test_pictures(niches, tmp_path):

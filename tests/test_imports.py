@@ -25,7 +25,7 @@ LAYERS = """
     archive_file problems workers
     search loop evaluation_log
     run_folder steady_state islands
-    execution
+    execution run_problem
     run
     assessment
     report

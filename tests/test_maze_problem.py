@@ -168,7 +168,7 @@ def test_settings_are_checked():
     one, other = World(small, (20, 20), (40, 40)), World(np.pad(small, 5, constant_values=True), (25, 25), (45, 45))
     for message, call in {
         "descriptor: expected one of 2d": lambda: maze("3d"),
-        "steps: expected at least 500": lambda: maze("1000d", steps=100),
+        "steps: expected a whole number of at least 500": lambda: maze("1000d", steps=100),
         "scenarios: expected together": lambda: maze(scenarios={}),
         "scenarios: expected worlds of the size": lambda: maze(world=one, scenarios={"a": other}),
         "laser_range: expected": lambda: Robot(laser_range=0),

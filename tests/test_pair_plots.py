@@ -197,7 +197,7 @@ def test_a_runs_pictures_have_pairs_beyond_two_features(tmp_path, monkeypatch, n
         def draw(*_):
             return []
 
-    monkeypatch.setattr("tesselite.report.plots.by_name", lambda spec: Drawless())
+    monkeypatch.setattr("tesselite.report.plots.problem_of", lambda *_: Drawless())
     folder = bowl_run(tmp_path / "run", n, n_niches=None, grid=2, evaluations=600)
     names = [file.name for file in plot_run(folder, tmp_path / "figures", "svg")]
     assert names == ["progress.svg", "archive.svg"] + ["archive-pairs.svg"] * expected

@@ -145,7 +145,7 @@ def test_damaged_centroids_are_refused(cvt_folder, tmp_path):
 
 
 def test_a_problem_that_changed_is_refused(grid_folder):
-    match = "the solutions, features, direction or floor of hill are not those that the run was started with"
+    match = "the solutions, features, direction, floor or settings of hill are not those that the run was started with"
     refused(grid_folder, match, problem=make(low=-1.5))
     refused(grid_folder, match, problem=make(width=4))
     refused(grid_folder, match, problem=make(direction="min"))

@@ -85,7 +85,7 @@ def test_refused_centroids(centroids, message):
 
 @pytest.mark.parametrize("p", [0, -1, np.nan, "two", None])
 def test_refused_p(p):
-    with pytest.raises(ValueError, match="p: expected a number above 0"):
+    with pytest.raises(ValueError, match=r"p: expected a number of at least 0\.05"):
         VoronoiTessellation(SPACE, CENTROIDS, p=p)
 
 

@@ -332,7 +332,7 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "0"], "workers: expected at least 1, got 0"),
+        (["--workers", "0"], "workers: expected a whole number of at least 1, got 0"),
         (["--workers", "2", "--dask", "local:2"], "only one of --workers and --dask"),
         (["--asynchronous", "--islands", "2"], "only one of asynchronous and islands"),
         (["--exchange", "100"], "exchange: is the rhythm of islands"),

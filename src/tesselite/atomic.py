@@ -12,8 +12,13 @@ from pathlib import Path
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Call write(temporary path beside `path`), sync it to disk and rename it; on an error nothing is left behind.
 
-    OSError (a full disk, no permission) is raised again with the name of the file that could not be written.
+    A symbolic link stays one: what it points to is replaced. OSError (a full disk, no permission, a device or a folder
+    of this name) is raised with the name of the file that could not be written.
     """
+    if path.is_symlink():
+        path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, f"cannot write {path}: it is no file, and would be replaced by one")
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f".part{path.suffix}", dir=path.parent)
     except OSError as error:

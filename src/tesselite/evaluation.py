@@ -21,6 +21,7 @@ from tesselite.solution_space import Rows, SolutionSpace
 
 Direction = Literal["max", "min"]
 
+TRAINING = "training"  # what the setting of the search is called beside the scenarios
 FITNESS_NOT_FINITE = "fitness is NaN or infinite"
 FEATURES_NOT_FINITE = "a feature is NaN or infinite"
 RAISED = "exception: "  # and the name of what a user's function raised
@@ -90,11 +91,13 @@ class Problem(ABC):
     `direction` says whether a higher ("max") or a lower ("min") fitness is better. `floor` is the worst fitness that
     counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
     archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
-    process, if there is one.
+    process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
+    so that no run is continued with another one; empty for the usual one.
     """
 
     name: str
     spec: str | None = None
+    variant: str = ""
     solutions: SolutionSpace
     features: FeatureSpace
     direction: Direction = "max"

@@ -84,8 +84,8 @@ class EvaluationLog:
         n = int(np.argmin(np.append(whole, False)))
         if whole[n:].any():
             raise ValueError(
-                f"{self.file}: damaged in record {n} of {len(records)}; without this file the run goes on from its "
-                "checkpoint"
+                f"{self.file}: damaged in record {n} of {len(records)}; without this file a run in batches goes on "
+                "from its checkpoint, an asynchronous one cannot go on"
             )
         if n * self._record.itemsize < len(data):
             write_atomically(self.file, lambda part: part.write_bytes(data[: n * self._record.itemsize]))

@@ -50,6 +50,8 @@ class Execution:
             checked_count("islands", self.islands)
         if self.exchange is not None:
             checked_count("exchange", self.exchange)
+        if isinstance(self.workers, int):
+            checked_count("workers", self.workers)
         check_policy(self.retries, self.timeout)
         if self.timeout is not None and self.workers is None and not self.asynchronous:
             raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")

@@ -87,6 +87,8 @@ class FeatureSpace:
 
     def _checked_scales(self, scales: Mapping[str, str | Scale]) -> dict[str, Scale]:
         checked: dict[str, Scale] = {}
+        if not isinstance(scales, Mapping):
+            raise ValueError(f"scales: expected one for each name, as in {{'size': 'log'}}, got {scales!r}")
         for name, scale in scales.items():
             if name not in self.names:
                 raise ValueError(f"scales: {name!r} is not a feature; the features are {', '.join(self.names)}")

@@ -13,17 +13,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.evaluation import RAISED, Direction, Evaluation, Problem
+from tesselite.evaluation import RAISED, TRAINING, Direction, Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads, in_chunks
 
 
-def _check(direction: str, scenarios: Sequence[str]) -> None:
+def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenarios: Sequence[str]) -> None:
+    if not hasattr(solutions, "validate"):
+        raise ValueError(f"solutions: expected a space of solutions, such as tesselite.Box(3, 0, 1), got {solutions!r}")
     if direction not in ("max", "min"):
         raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
     if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
         raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+    if not all(isinstance(name, str) and name and name != TRAINING for name in scenarios):
+        raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {scenarios!r}")
+    if floor is not None and not (isinstance(floor, int | float | np.number) and np.isfinite(floor)):
+        raise ValueError(f"floor: expected a finite number or None, got {floor!r}")
 
 
 CHUNK = 64  # rows that a thread evaluates at a time
@@ -45,7 +51,7 @@ class FunctionProblem(Problem):
         batch: bool = False,
         name: str | None = None,
     ) -> None:
-        _check(direction, scenarios)
+        _check(solutions, direction, floor, scenarios)
         self.function = function
         self.solutions = solutions
         self.features = features
@@ -73,7 +79,7 @@ class FunctionProblem(Problem):
             try:
                 self._store(self.function(*self._arguments(rows, scenario)), fitness, features)
                 return Evaluation.of(fitness, features)
-            except Exception:
+            except (Exception, SystemExit):
                 # Some row is at fault: find out which by evaluating them one at a time.
                 if len(rows) == 1:
                     first_error = traceback.format_exc()
@@ -85,7 +91,7 @@ class FunctionProblem(Problem):
                 else:
                     one = self.function(*self._arguments(rows[i], scenario))
                     self._store(one, fitness[i : i + 1], features[i : i + 1])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan
                 reasons[i] = str(error) if isinstance(error, _WrongShape) else f"{RAISED}{type(error).__name__}"
                 first_error = first_error or traceback.format_exc()
@@ -99,7 +105,7 @@ class FunctionProblem(Problem):
             f, b = np.asarray(f, dtype=np.float64), np.asarray(b, dtype=np.float64)
         except (TypeError, ValueError):
             raise _WrongShape(
-                f"wrong result: expected (fitness, features) of shapes {expected}, got {result!r:.60}"
+                f"wrong result: expected (fitness, features) of shapes {expected}, got {_kind(result)}"
             ) from None
         if not self.batch:
             f, b = f[None] if f.ndim == 0 else f, b[None]
@@ -107,6 +113,12 @@ class FunctionProblem(Problem):
             got = f"{f.shape} and {b.shape}" if self.batch else f"{np.shape(result[0])} and {np.shape(result[1])}"
             raise _WrongShape(f"wrong shape: expected (fitness, features) of shapes {expected}, got {got}")
         fitness[:], features[:] = f, b
+
+
+def _kind(result: Any) -> str:
+    """What something is, without its values: reasons are counted, so they must be few."""
+    size = f" of {len(result)}" if isinstance(result, tuple | list) else ""
+    return f"{type(result).__name__}{size}"
 
 
 class _WrongShape(ValueError):
@@ -128,7 +140,7 @@ class CompiledProblem(Problem):
         scenarios: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
     ) -> None:
-        _check(direction, scenarios)
+        _check(solutions, direction, floor, scenarios)
         if solutions.dtype != np.float64:
             raise ValueError("solutions: a compiled problem needs rows of float64")
         self.name = name

@@ -5,7 +5,6 @@ The search is in `tesselite.search`, the files in `tesselite.run_folder`, the di
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import signal
@@ -17,8 +16,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tesselite import __version__
 from tesselite import variation as operators
 from tesselite.archive import Tessellation
@@ -27,6 +24,7 @@ from tesselite.evaluation_log import EvaluationLog
 from tesselite.execution import IN_PROCESS, Execution, catch_up, steps_of
 from tesselite.problems import importable_name
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
+from tesselite.run_problem import check_problem, fingerprint, problem_of
 from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
 from tesselite.tessellation.grid import GridTessellation
@@ -109,17 +107,23 @@ def start(
     _check_options(threads, checkpoint_seconds)
     seed = checked_seed(seed)
     niches: Tessellation | None = None
+    if (n_samples, p, method) != (None, 2.0, None) and (grid is not None or tessellation is not None):
+        raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
+    if n_niches is not None and grid is None and tessellation is None:
+        from tesselite.tessellation.cvt import plan
+
+        n_niches = plan(problem.features, n_niches, n_samples, seed, p, method=method).k
     if n_niches is None or grid is not None or tessellation is not None:
         niches = tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation)
     # A search on one niche: whatever is wrong with the options shows before the folder is made.
     trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
     settings = Settings(
         problem=spec or importable_name(problem) or problem.name,
-        problem_fingerprint=_fingerprint(problem),
+        problem_fingerprint=fingerprint(problem),
         evaluations=evaluations,
         initial=initial,
         batch_size=batch_size,
-        variation=str(trial.variation) if isinstance(trial.variation, operators.Operator) else "own",
+        variation=_variation_name(variation, trial),
         seed=seed,
         niches=_wanted_cvt(n_niches, n_samples, p, method) if niches is None else describe_niches(niches),
     )
@@ -138,7 +142,9 @@ def start(
                 search, problem, place, settings, execution, workers, threads, checkpoint_seconds, observer, started
             )
         except Exception:
-            place.abandon_if_empty()
+            log = EvaluationLog(place.path, problem.features.n)
+            if all(logged.result.reason for logged in log.read()):
+                place.abandon_if_empty()
             raise
 
 
@@ -180,19 +186,6 @@ def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
         raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
 
 
-def _fingerprint(problem: Problem) -> str:
-    """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
-    solutions, features = problem.solutions, problem.features
-    scales = sorted((name, scale.name) for name, scale in features.scales.items())
-    kind = type(solutions).__name__, solutions.width, solutions.dtype.str
-    digest = hashlib.sha256(repr((kind, features.names, scales, problem.direction, problem.floor)).encode())
-    for values in (features.low, features.high):
-        digest.update(values.tobytes())
-    for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
-        digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
-    return digest.hexdigest()
-
-
 def resume(
     folder: str | Path,
     problem: Problem | None = None,
@@ -226,26 +219,18 @@ def resume(
                 "that the result may differ from an uninterrupted run (--other-version)"
             )
         if problem is None:
-            from tesselite.problems import by_name
-
-            problem = by_name(settings.problem)
-        if _fingerprint(problem) != settings.problem_fingerprint:
-            raise ValueError(
-                f"{folder}: the solutions, features, direction or floor of {settings.problem} are not those that the "
-                "run was started with; if it was started from Python, give the problem: tesselite.resume(DIR, problem)"
-            )
+            problem = problem_of(Path(folder), settings)
+        check_problem(Path(folder), settings, problem)
         execution = _resumed_execution(settings, workers, retries, timeout)
-        if evaluations is not None and evaluations != settings.evaluations:
+        if evaluations is not None:
+            evaluations = checked_count("evaluations", evaluations)
             if evaluations < settings.evaluations:
                 raise ValueError(
                     f"evaluations: expected at least the {settings.evaluations} the run was planned for, "
                     f"got {evaluations}"
                 )
             settings = replace(settings, evaluations=evaluations)
-        if settings.variation == "own":
-            operator = variation
-        else:
-            operator = operators.by_name(settings.variation)
+        operator = _stored_variation(place, settings, variation)
         if settings.niches["kind"] == "cvt":
             settings, niches = _construct(place, settings, problem, threads, construction)
         else:
@@ -255,14 +240,37 @@ def resume(
         place.read_progress()  # raises if it is damaged, before anything is written
         if settings.options.get("asynchronous"):
             settings = _catch_up(search, place, settings)
-        if (settings, __version__) != stored:
-            place.write_settings(settings)
         if search.evaluations >= settings.evaluations:
             execution = IN_PROCESS  # nothing left to do: start no workers for it
-        with execution.open() as opened:
+        with execution.open() as opened:  # before anything is written: there may be no such workers
+            if (settings, __version__) != stored:
+                place.write_settings(settings)
             return _carry_on(
                 search, problem, place, settings, execution, opened, threads, checkpoint_seconds, observer, started
             )
+
+
+def _variation_name(given: Any, search: MapElites) -> str:
+    """An operator by name, "vary" for what a space of solutions does itself, "own" for a function of the user's."""
+    if isinstance(search.variation, operators.Operator):
+        return str(search.variation)
+    return "vary" if given is None else "own"
+
+
+def _stored_variation(
+    place: RunFolder, settings: Settings, variation: operators.VariationFunction | None
+) -> operators.Operator | operators.VariationFunction | None:
+    """The operator that the run began with, None for the usual one; one of the user's own has to be given again."""
+    if settings.variation == "own":
+        if variation is None:
+            raise ValueError(
+                f"{place.path}: started with a variation of your own; expected it again, as in "
+                "tesselite.resume(DIR, problem, variation=...)"
+            )
+        return variation
+    if variation is not None and str(variation) != settings.variation:
+        raise ValueError(f"variation: expected none, since the run was started with {settings.variation}")
+    return None if settings.variation == "vary" else operators.by_name(settings.variation)
 
 
 def _resumed_execution(settings: Settings, workers: Any, retries: int, timeout: float | None) -> Execution:
@@ -299,12 +307,13 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     if not settings.options.get("asynchronous"):
         raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
     if problem is None:
-        from tesselite.problems import by_name
-
-        problem = by_name(settings.problem)
+        problem = problem_of(Path(folder), settings)
     niches = _stored_tessellation(place, settings, problem)
-    search = _search(problem, niches, operators.by_name(settings.variation), settings.initial, settings.seed)
-    catch_up(search, EvaluationLog(place.path, problem.features.n), settings.options)
+    search = _search(problem, niches, _stored_variation(place, settings, None), settings.initial, settings.seed)
+    log = EvaluationLog(place.path, problem.features.n)
+    if not log.file.exists():
+        raise ValueError(f"{log.file}: there is no such file, and a replay needs it")
+    catch_up(search, log, settings.options)
     return search
 
 
@@ -377,6 +386,11 @@ def _carry_on(
             if not settings.options.get("asynchronous"):
                 log.forget(search.evaluations)
 
+        def save_what_is_found() -> None:
+            if len(search.archive):
+                with suppress(OSError):  # the error that we are about to raise matters more
+                    save()
+
         while True:
             at = time.perf_counter()
             try:
@@ -390,6 +404,9 @@ def _carry_on(
                 raise WorkersLost(
                     f"{error}\nEverything is saved; continue with: tesselite resume {place.path}"
                 ) from None
+            except Exception:  # in the user's own variation, say
+                save_what_is_found()
+                raise
             now = time.perf_counter()
             searching += now - at
             if search.evaluations >= next_row or search.evaluations == settings.evaluations:
@@ -400,7 +417,11 @@ def _carry_on(
                 save()
                 saved_at = time.perf_counter()
             if observer:
-                observer(search, settings.evaluations)
+                try:
+                    observer(search, settings.evaluations)
+                except Exception:
+                    save_what_is_found()
+                    raise
             if stopping and search.evaluations < settings.evaluations:
                 raise Interrupted(received[0], place.path)
         save()

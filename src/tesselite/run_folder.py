@@ -76,6 +76,13 @@ _KINDS = {
 }
 
 
+def check_output(option: str, file: Path) -> None:
+    """ValueError if this file is one of a run's own, which no command may overwrite."""
+    own = file.name in RUN_FILES or file.match("assessment*.parquet")
+    if own and (file.parent / "settings.json").exists():
+        raise ValueError(f"{option}: {file} belongs to the run; choose another file")
+
+
 class RunFolder:
     """A folder that holds one run; as a context manager it is locked against a second process."""
 

@@ -55,7 +55,16 @@ class MapElites:
     ) -> None:
         initial = checked_count("initial", initial)
         self.solution_space = solution_space
+        if not hasattr(solution_space, "validate"):
+            raise ValueError(f"solution_space: expected one, such as tesselite.Box(3, 0, 1), got {solution_space!r}")
+        if not hasattr(tessellation, "niche_of"):
+            raise ValueError(f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80}")
         self.variation = variation if variation is not None else operators.default_for(solution_space)
+        if not callable(self.variation) and not isinstance(self.variation, operators.Operator):
+            raise ValueError(
+                "variation: expected an operator or a function, such as tesselite.variation.iso_line(0.01, 0.2), "
+                f"got {variation!r}"
+            )
         if isinstance(self.variation, operators.Operator):
             self.variation.check(solution_space)
             self._operator = self.variation.compiled(solution_space)
@@ -309,6 +318,11 @@ def illuminate(
     """
     from tesselite.execution import Execution, steps_of  # made of searches, so it comes later in the import order
 
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
+            "take a built-in one, such as tesselite.problems.arm(10)"
+        )
     execution = Execution(workers, retries, timeout, asynchronous, islands, exchange)
     if out is not None:
         from tesselite.run import start

@@ -58,6 +58,8 @@ class Box:
         if not (self.low < self.high).all():
             axis = int(np.argmin(self.low < self.high))
             raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}")
+        if (self.high > np.finfo(np.float64).max + self.low).any():
+            raise ValueError("expected bounds whose difference is a finite number")
 
     @staticmethod
     def _per_axis(name: str, bound: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:

@@ -18,8 +18,8 @@ def checked_threads(threads: int | None) -> int:
     """`threads`, or all available cores for None; at least 1, otherwise ValueError."""
     if threads is None:
         return available_threads()
-    if threads < 1:
-        raise ValueError(f"threads: expected at least 1 (or None for all cores), got {threads}")
+    if not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads: expected at least 1 (or None for all cores), got {threads!r}")
     return threads
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
-from tesselite.assessment.scenarios import TRAINING, Progress, assess_run
+from tesselite.assessment.scenarios import Progress, assess_run
 from tesselite.assessment.trial import summarise_run
+from tesselite.evaluation import TRAINING
 from tesselite.run_folder import RunFolder
 
 _LEVELS = 200

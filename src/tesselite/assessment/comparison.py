@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.assessment.quality import ExpectedQuality, shares_of_histogram
-from tesselite.assessment.scenarios import TRAINING
 from tesselite.assessment.statistics import holm, mann_whitney, median, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
-from tesselite.evaluation import Direction
+from tesselite.evaluation import TRAINING, Direction
 
 Floats = npt.NDArray[np.float64]
 

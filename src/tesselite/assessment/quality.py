@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.assessment.scenarios import TRAINING, Assessment
+from tesselite.assessment.scenarios import Assessment
 from tesselite.assessment.statistics import median
-from tesselite.evaluation import Direction
+from tesselite.evaluation import TRAINING, Direction
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -20,8 +20,9 @@ import numpy.typing as npt
 from tesselite import __version__
 from tesselite.archive import Archive, Elites
 from tesselite.atomic import write_atomically
-from tesselite.evaluation import Direction, Problem
+from tesselite.evaluation import TRAINING, Direction, Problem
 from tesselite.execution import IN_PROCESS, Execution, evaluator
+from tesselite.search import checked_count
 from tesselite.seeds import Purpose, checked_seed, generator
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads
@@ -31,7 +32,6 @@ Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], object]
 
 AT_MOST = 10_000
-TRAINING = "training"
 FORMAT = 1
 _KEY = b"tesselite"
 _CHUNK = 1024  # solutions evaluated between two signs of life
@@ -137,7 +137,9 @@ class Assessment:
         try:
             table = pq.ParquetFile(path).read()
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{path}: not a readable Parquet file ({str(error).splitlines()[0]})") from None
+            raise ValueError(
+                f"{path}: not a readable Parquet file ({str(error).splitlines()[0]}); remove it to assess anew"
+            ) from None
         about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
         if about.get("kind") != "assessment":
             raise ValueError(f"{path}: a Parquet file, but not an assessment of tesselite")
@@ -222,8 +224,7 @@ def assess(
             raise ValueError(f"scenarios: {problem.name} has no scenario {name!r}; it has {there}")
     if TRAINING in chosen_scenarios:
         raise ValueError(f"scenarios: {TRAINING!r} is the setting of the search; call the scenario something else")
-    if at_most < 1:
-        raise ValueError(f"at_most: expected at least 1 elite, got {at_most}")
+    at_most = checked_count("at_most", at_most)
     if not len(archive):
         raise ValueError("archive: expected at least one elite, got an empty archive")
     if archive.width != problem.solutions.width or archive.direction != problem.direction:
@@ -324,9 +325,9 @@ def assess_run(
     if not place.archive_file.exists():
         raise ValueError(f"{folder}: this run has saved no archive yet")
     if problem is None:
-        from tesselite.problems import by_name
+        from tesselite.run_problem import problem_of
 
-        problem = by_name(settings.problem)
+        problem = problem_of(Path(folder), settings)
     archive = Archive.load(place.archive_file)
     usual = len(archive) <= at_most or (at_most, seed) == (AT_MOST, 0)
     return assess(

@@ -167,8 +167,10 @@ def compare_runs(
     """Compare two sets of runs of one problem: tables, tests and figures in a folder."""
     from tesselite.assessment.comparing_runs import check_comparable, compare_folders
 
-    if names and (len(names) != 2 or names[0] == names[1]):
+    if names and (len(names) != 2 or names[0] == names[1] or not all(name.strip() for name in names)):
         raise ValueError(f"--names: expected two that differ, one for each set of runs, got {', '.join(names)}")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: expected a folder for the comparison, {out} is a file")
     first, second = names or ("first", "second")
     groups = {first: list(runs), second: list(against)}
     for note in check_comparable(groups):
@@ -215,6 +217,8 @@ def reproduce_study(
     if name == "concept":
         if forecast_only or report_only:
             raise ValueError("concept: has no trials to forecast or to report; it draws two figures in seconds")
+        if trials is not None or evaluations is not None or descriptors or cvt_samples is not None or quick or reuse:
+            raise ValueError("concept: draws two figures and has no trials; expected no options of trials")
         from tesselite.report.concept import concept_figures
 
         _tell([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)

@@ -107,12 +107,13 @@ def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None
 
     from tesselite.assessment.tables import as_text
     from tesselite.atomic import write_atomically
-    from tesselite.run_folder import RUN_FILES
+    from tesselite.run_folder import check_output
 
     archive = _archive(path)
     file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
-    if (file.parent / "settings.json").exists() and file.name in RUN_FILES:
-        raise ValueError(f"--out: {file} belongs to the run; choose another file")
+    check_output("--out", file)
+    if file.exists() and file.samefile(path):
+        raise ValueError(f"--out: {file} is the archive to export; choose another file")
     elites = archive.elites()
     if to == "parquet":
         archive.save(file)

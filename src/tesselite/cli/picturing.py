@@ -13,7 +13,10 @@ def plot(folder: Path, out: Path | None, kind: str, as_json: bool) -> None:
     """Draw a run and say where the pictures are."""
     from tesselite.report.plots import plot_run
 
-    files = plot_run(folder, out or folder / "figures", kind)
+    out = out or folder / "figures"
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
+    files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True))
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return
@@ -24,19 +27,20 @@ def plot(folder: Path, out: Path | None, kind: str, as_json: bool) -> None:
 def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
     """Film one elite of a run of the hexapod and say where the film is."""
     from tesselite.archive import Archive
-    from tesselite.problems import by_name
     from tesselite.problems.hexapod_locomotion import Hexapod
     from tesselite.problems.hexapod_locomotion.film import film
-    from tesselite.run_folder import RunFolder
+    from tesselite.run_folder import RunFolder, check_output
+    from tesselite.run_problem import problem_of
 
+    check_output("--out", out)
     place = RunFolder.open(folder)
-    problem = by_name(place.read_settings()[0].problem)
+    problem = problem_of(folder, place.read_settings()[0])
     if not isinstance(problem, Hexapod):
         raise ValueError(f"{folder}: only runs of the hexapod can be filmed, this is one of {problem.name}")
     archive = Archive.load(place.archive_file)
     if elite == "best":
         found = archive.best
-    elif elite.isdigit() and int(elite) < archive.n_niches:
+    elif elite.isdecimal() and int(elite) < archive.n_niches:
         found = archive.get(int(elite))
     else:
         raise ValueError(f"--elite: expected 'best' or the number of a niche below {archive.n_niches}, got {elite!r}")

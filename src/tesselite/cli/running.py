@@ -55,10 +55,12 @@ def run_problem(
 
         paper_says = paper_settings(spec)
         if grid is None and centroids is None:
-            n_niches = n_niches or paper_says.n_niches
-            n_samples, method = n_samples or paper_says.n_samples, method or "lloyd"
-        evaluations = evaluations or paper_says.evaluations
-        initial, batch_size = initial or paper_says.initial, batch_size or paper_says.batch_size
+            n_niches = paper_says.n_niches if n_niches is None else n_niches
+            n_samples = paper_says.n_samples if n_samples is None else n_samples
+            method = method or "lloyd"
+        evaluations = paper_says.evaluations if evaluations is None else evaluations
+        initial = paper_says.initial if initial is None else initial
+        batch_size = paper_says.batch_size if batch_size is None else batch_size
     chosen = {"--niches": n_niches, "--grid": grid, "--centroids": centroids}
     given = [name for name, value in chosen.items() if value is not None]
     if len(given) > 1:

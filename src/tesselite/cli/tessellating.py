@@ -51,10 +51,14 @@ def make_cvt(
 ) -> None:
     """Construct a CVT of the unit box, save it and tell about it; or only forecast what that would cost."""
     from tesselite.feature_space import FeatureSpace
+    from tesselite.run_folder import check_output
     from tesselite.seeds import checked_seed
 
-    if dims < 1:
-        raise ValueError(f"--dims: expected at least 1 feature, got {dims}")
+    for option, path in (("--out", out), ("--plot", plot)):
+        if path is not None:
+            check_output(option, path)
+    if not 1 <= dims <= 1_000_000:
+        raise ValueError(f"--dims: expected 1 to 1,000,000 features, got {dims}")
     space = FeatureSpace.unit(dims)
     if dry_run:
         from tesselite.tessellation.forecast import forecast

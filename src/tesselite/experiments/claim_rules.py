@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.scenarios import TRAINING
 from tesselite.assessment.statistics import mann_whitney, median
 from tesselite.assessment.tables import shown
+from tesselite.evaluation import TRAINING
 
 SIGNIFICANT = 0.05
 _RUNS_TO_TEST = 4  # a Mann-Whitney test of three runs against three cannot go below p = 0.1, of four not below 0.028

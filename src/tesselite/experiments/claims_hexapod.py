@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import combinations
 
 from tesselite.assessment.comparison import Measure
-from tesselite.assessment.scenarios import TRAINING
+from tesselite.evaluation import TRAINING
 from tesselite.experiments.claim_rules import (
     HELD_OUT,
     TRAINED,

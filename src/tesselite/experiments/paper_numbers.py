@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.scenarios import TRAINING
 from tesselite.assessment.statistics import median
 from tesselite.assessment.tables import Table, shown
+from tesselite.evaluation import TRAINING
 from tesselite.experiments.reproduce_studies import Study
 
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from tesselite.assessment.comparison import Measure
-from tesselite.assessment.scenarios import AT_MOST, TRAINING
+from tesselite.assessment.scenarios import AT_MOST
+from tesselite.evaluation import TRAINING
 
 # The paper clusters "until convergence", and found that precision does not matter with thousands of niches. Ours ends
 # when ten iterations lower the error by less than one in ten thousand.

@@ -104,7 +104,7 @@ def _found(spec: str) -> Problem:
     return _imported(spec, name, variant)
 
 
-def _failed(doing: str, error: Exception) -> ValueError:
+def _failed(doing: str, error: Exception | SystemExit) -> ValueError:
     """What went wrong in the user's module, and where, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
@@ -132,7 +132,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
         raise _failed(f"importing {module_name}", error) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _failed(f"importing {module_name}", error) from error
     found: Any = module
     for part in attribute.split("."):
@@ -145,7 +145,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
         try:
             made = found()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):
             return made

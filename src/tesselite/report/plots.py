@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tesselite.archive import Archive
-from tesselite.problems import by_name
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
 from tesselite.run_folder import RunFolder
+from tesselite.run_problem import problem_of
 
 
-def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
+def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], object] = lambda _: None) -> list[Path]:
     """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
 
-    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components.
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. `say` is
+    called with the reason if the problem cannot be found here and so adds nothing.
     """
     place = RunFolder.open(folder)
     settings, _ = place.read_settings()
@@ -38,4 +40,9 @@ def plot_run(folder: Path, out: Path, kind: str = "png") -> list[Path]:
         with figure(*pairs_size(components)) as made:
             draw_pairs(made, archive, components, title)
             files.append(save(made, out / f"archive-pairs.{kind}"))
-    return files + by_name(settings.problem).draw(archive, out, kind)
+    try:
+        problem = problem_of(folder, settings)
+    except ValueError as error:
+        say(f"without the pictures that are {settings.problem}'s own: {error}")
+        return files
+    return files + problem.draw(archive, out, kind)

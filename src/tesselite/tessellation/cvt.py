@@ -31,6 +31,7 @@ _JITTER = 0.1  # of a spacing: seeds differ, and the lattice of an even start is
 
 _FEW_DIMENSIONS = 10  # cluster lists win up to here, products beyond
 _DRAWN_AT_ONCE = 16_384
+_OUTSIDE = 1e-9  # of an axis, by rounding
 
 # method: default iterations, default tolerance
 _DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0)}
@@ -103,13 +104,49 @@ def cvt(
 
     The result depends on all of these but not on `threads`. Raises ValueError for what does not make sense.
     """
-    given = samples
+    job = plan(
+        space, n_niches, n_samples, seed, p, iterations, tolerance, samples=samples, method=method, start=start,
+        threads=threads,
+    )  # fmt: skip
+    if cache:
+        from tesselite.tessellation.cache import find_cached, keep_cached
+
+        found = find_cached(job)
+        if found is not None:
+            return found
+    result = job.run(progress)
+    if cache:
+        keep_cached(job, result)
+    return result
+
+
+def plan(
+    space: FeatureSpace,
+    n_niches: int,
+    n_samples: int | None = None,
+    seed: int | None = None,
+    p: float = 2.0,
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    *,
+    samples: Sampler | npt.ArrayLike | None = None,
+    method: str | None = None,
+    start: str | npt.ArrayLike | None = None,
+    threads: int | None = None,
+) -> _Job:
+    """What `cvt` with these arguments will do, all of them checked; ValueError for what does not make sense."""
+    if not isinstance(space, FeatureSpace):
+        raise ValueError(
+            f"space: expected a FeatureSpace, such as FeatureSpace({{'speed': (0, 2)}}), got {space!r:.80}"
+        )
     p = checked_p(p)
     threads = checked_threads(threads)
-    array = None if given is None or callable(given) else _checked_samples(space, given)
-    if callable(given):
-        space = with_sampler(space, given)
+    array = None if samples is None or callable(samples) else _checked_samples(space, samples)
+    if callable(samples):
+        space = with_sampler(space, samples)
     k = _checked_count("n_niches", n_niches, 1)
+    if method == "exact" and n_samples is not None:
+        raise ValueError("n_samples: the exact method draws none; leave it out, or choose 'fresh' or 'lloyd'")
     if method is None:
         method = default_method(space, p, fixed=array is not None)
     _check_method(method, space, p, array is not None)
@@ -118,7 +155,7 @@ def cvt(
     iterations = _checked_count("iterations", iterations, 0)
     if tolerance is None:
         tolerance = _DEFAULTS[method][1]
-    if not tolerance >= 0.0:
+    if not isinstance(tolerance, int | float | np.number) or not tolerance >= 0.0:
         raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
     if n_samples is not None:
         n_samples = _checked_count("n_samples", n_samples, 1)
@@ -133,7 +170,7 @@ def cvt(
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     elif not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
-    job = _Job(
+    return _Job(
         space=space,
         k=k,
         n_samples=n_samples,
@@ -146,16 +183,6 @@ def cvt(
         start=_checked_start(start, method, space, k),
         threads=threads,
     )
-    if cache:
-        from tesselite.tessellation.cache import find_cached, keep_cached
-
-        found = find_cached(job)
-        if found is not None:
-            return found
-    result = job.run(progress)
-    if cache:
-        keep_cached(job, result)
-    return result
 
 
 @dataclass(frozen=True)
@@ -229,7 +256,10 @@ class _Job:
     def _draw(self, n: int, rng: np.random.Generator) -> Floats:
         if self.space.uniform:
             return rng.random((n, self.space.n))
-        return np.ascontiguousarray(self.space.to_unit(self.space.sample(n, rng)))
+        drawn = np.ascontiguousarray(self.space.to_unit(self.space.sample(n, rng)))
+        if not (drawn.min() >= -_OUTSIDE and drawn.max() <= 1.0 + _OUTSIDE):
+            raise ValueError("samples: expected rows within the bounds of the features, the sampler gave others")
+        return drawn
 
     def _fixed_samples(self, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
         """The fixed samples (n, d), unit-scaled, in an array of our own; drawn in parts: they may fill the memory."""
@@ -292,8 +322,9 @@ class _Job:
         return bool(before - now < self.tolerance * before)
 
 
-def _checked_count(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+def _checked_count(name: str, value: Any, least: int) -> int:
+    number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
+    if not number or not least <= value < 2**62 or value != int(value):
         raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
     return int(value)
 

@@ -56,6 +56,8 @@ def load_tessellation(
     """
     path = Path(path)
     if not path.is_file():
+        if path.is_dir():
+            raise ValueError(f"{path}: expected a file of centroids, this is a folder")
         raise FileNotFoundError(f"no such file: {path}")
     try:
         if path.suffix == ".parquet":
@@ -127,7 +129,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     except (KeyError, json.JSONDecodeError):
         raise ValueError("a Parquet file, but not one of tessellations: it lacks their metadata") from None
     if about.get("format") != FORMAT:
-        raise ValueError(f"expected a {FORMAT} file, got {about.get('format')!r}")
+        raise ValueError("a Parquet file, but not one of centroids that tesselite wrote")
     if about["format_version"] > FORMAT_VERSION:
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
     if space is None:

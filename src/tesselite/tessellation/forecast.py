@@ -8,9 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tesselite.feature_space import FeatureSpace
-from tesselite.tessellation.cvt import _DEFAULTS, default_method, default_n_samples
-from tesselite.tessellation.voronoi import checked_p
-from tesselite.threads import checked_threads
+from tesselite.tessellation.cvt import plan
 
 # Fixed samples: an iteration, on average over twenty, costs this share of looking all samples up in a new index.
 _SHARE_OF_LOOK_UP = {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5, 6: 0.35, 8: 0.35, 10: 0.4}
@@ -42,12 +40,13 @@ def forecast(
     """What `cvt` with these arguments would cost if it used all its iterations; measured on a small piece of the work.
 
     Takes about half a second (and the compilation, the first time). `fixed_samples`: an array of samples is given.
+    Raises ValueError for what `cvt` would refuse.
     """
-    p = checked_p(p)
-    threads = checked_threads(threads)
-    method = method or default_method(space, p, fixed_samples)
-    iterations = _DEFAULTS[method][0] if iterations is None else iterations
-    n_samples = n_samples or default_n_samples(n_niches)
+    method = method or ("lloyd" if fixed_samples else None)
+    job = plan(space, n_niches, n_samples, 0, p, iterations, method=method, threads=threads)
+    n_niches, n_samples, p, iterations, method, threads = (
+        job.k, job.n_samples, job.p, job.iterations, job.method, job.threads
+    )  # fmt: skip
     d = space.n
     memory = 8 * n_niches * d * 6
     if method == "exact":
@@ -76,8 +75,6 @@ def forecast(
         warnings.append(f"takes about {seconds / 3600:.1f} hours: use fewer samples, niches or iterations")
     if method == "lloyd" and n_samples < 10 * n_niches:
         warnings.append(f"{n_samples / n_niches:.1f} samples a niche are few: at least 10 are advisable")
-    if method == "lloyd" and n_samples < n_niches:
-        warnings.append("there are fewer samples than niches: this will be refused")
     return Forecast(method, n_samples, iterations, seconds, int(memory), available, tuple(warnings))
 
 

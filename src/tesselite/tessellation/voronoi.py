@@ -31,13 +31,13 @@ Ints = npt.NDArray[np.int64]
 
 
 def checked_p(p: float) -> float:
-    """`p` as a float above 0, infinity included; otherwise ValueError."""
+    """`p` as a float of at least 0.05 (distances of smaller orders overflow), infinity included; else ValueError."""
     try:
         value = float(p)
     except (TypeError, ValueError):
-        raise ValueError(f"p: expected a number above 0 (or infinity), got {p!r}") from None
-    if not value > 0.0:
-        raise ValueError(f"p: expected a number above 0 (or infinity), got {p!r}")
+        raise ValueError(f"p: expected a number of at least 0.05 (or infinity), got {p!r}") from None
+    if not value >= 0.05:
+        raise ValueError(f"p: expected a number of at least 0.05 (or infinity), got {p!r}")
     return value
 
 

@@ -69,6 +69,8 @@ class Hexapod(Problem):
         self.descriptor = descriptor
         self.engine: Engine = engine
         self.body = body_without(missing)
+        if self.body.missing or engine != "kinematic":
+            self.variant = f"missing {sorted(self.body.missing)}, engine {engine}"
         self.solutions = Levels(N_VALUES, LEVELS)
         if descriptor == "duty":
             self._columns = np.zeros(0, dtype=np.int64)

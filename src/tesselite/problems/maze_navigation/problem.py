@@ -5,6 +5,7 @@ The parts live in `world`, `robot`, `networks` and `simulation`. Paper: Vassilia
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from tesselite.evaluation import Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
 from tesselite.problems.maze_navigation import layout
-from tesselite.problems.maze_navigation.networks import Networks
+from tesselite.problems.maze_navigation.networks import Networks, vars_of
 from tesselite.problems.maze_navigation.robot import SPEED, Robot
 from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.solution_space import Rows
@@ -211,8 +212,11 @@ def maze(
     n_points = DESCRIPTORS.get(descriptor)
     if n_points is None:
         raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
-    if steps < n_points:
-        raise ValueError(f"steps: expected at least {n_points}, one for each point of {descriptor}, got {steps}")
+    if int(steps) != steps or steps < n_points:
+        raise ValueError(
+            f"steps: expected a whole number of at least {n_points}, one for each point of {descriptor}, got {steps}"
+        )
+    usual = world is None and (robot, opening, steps) == (Robot(), layout.OPENING, STEPS) and networks is None
     if world is None:
         if scenarios is not None:
             raise ValueError("scenarios: expected together with a world of your own")
@@ -225,7 +229,12 @@ def maze(
         for name, other in (scenarios or {}).items():
             _check_like(name, other, world)
             worlds[str(name)] = partial(_same, other.with_radius(robot.radius))
-    return Maze(f"maze:{descriptor}", n_points, world, worlds, robot, networks or Networks(), int(steps))
+    made = Maze(f"maze:{descriptor}", n_points, world, worlds, robot, networks or Networks(), int(steps))
+    if not usual:
+        digest = hashlib.sha256(np.packbits(world.walls).tobytes())
+        digest.update(repr((world.start, world.goal, robot, vars_of(made.solutions), made.steps)).encode())
+        made.variant = digest.hexdigest()
+    return made
 
 
 def _same(world: World) -> World:

@@ -18,6 +18,7 @@ from tesselite.atomic import write_atomically
 from tesselite.report.page.payload import Payload, document_text, packed_text
 from tesselite.report.page.run_data import RunData, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
+from tesselite.run_folder import check_output
 
 _SCRIPTS = tuple(
     f"{name}.js"
@@ -35,6 +36,7 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     """
     if not folders:
         raise ValueError("runs: expected at least one folder of a run")
+    check_output("out", out)
     runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
     for run in runs:
         if run.archive is None:

@@ -63,7 +63,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     place = RunFolder.open(folder)
     settings, version = place.read_settings()
     run = RunData(name or folder.name or str(folder), folder, settings, version, place.read_progress(), "stopped")
-    run.problem, run.problem_error = _problem(settings.problem)
+    run.problem, run.problem_error = _problem(folder, settings)
     if place.archive_file.exists():
         digest = settings.niches.get("fingerprint")
         known = tessellation if tessellation and tessellation.fingerprint() == digest else None
@@ -78,12 +78,12 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     return run
 
 
-def _problem(spec: str) -> tuple[Problem | None, str]:
+def _problem(folder: Path, settings: Settings) -> tuple[Problem | None, str]:
     """The problem, or None and why it cannot be had here (a report can do without it)."""
-    from tesselite.problems import by_name
+    from tesselite.run_problem import problem_of
 
     try:
-        return by_name(spec), ""
+        return problem_of(folder, settings), ""
     except Exception as error:  # a user's module may raise anything when it is imported
         return None, f"{type(error).__name__}: {error}"
 
@@ -118,9 +118,10 @@ def _assessed(folder: Path, archive: Archive) -> tuple[dict[str, Floats], npt.ND
     try:
         table = pq.ParquetFile(path).read()
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: damaged ({str(error).splitlines()[0]}); assess the run again") from None
+        why = str(error).splitlines()[0]
+        raise ValueError(f"{path}: damaged ({why}); remove it and assess the run again") from None
     if "niche" not in table.column_names:
-        raise ValueError(f"{path}: expected a column niche; assess the run again")
+        raise ValueError(f"{path}: expected a column niche; remove it and assess the run again")
     niches, rows = archive.elites().niches, table["niche"].to_numpy()
     order = np.argsort(rows)
     at = np.searchsorted(rows, niches, sorter=order).clip(0, max(0, len(rows) - 1))
@@ -150,7 +151,7 @@ def command_of(run: RunData) -> str:
         words += ["--centroids", str(run.folder / "centroids.parquet")]
     words += ["--evaluations", str(settings.evaluations), "--initial", str(settings.initial)]
     words += ["--batch-size", str(settings.batch_size)]
-    if settings.variation != "own":
+    if settings.variation not in ("own", "vary"):
         words += ["--variation", settings.variation]
     return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
 
