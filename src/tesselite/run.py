@@ -220,21 +220,20 @@ def resume(
             )
         if problem is None:
             problem = problem_of(Path(folder), settings)
-        check_problem(Path(folder), settings, problem)
+        else:
+            check_problem(Path(folder), settings, problem)
         execution = _resumed_execution(settings, workers, retries, timeout)
-        if evaluations is not None:
-            evaluations = checked_count("evaluations", evaluations)
-            if evaluations < settings.evaluations:
-                raise ValueError(
-                    f"evaluations: expected at least the {settings.evaluations} the run was planned for, "
-                    f"got {evaluations}"
-                )
-            settings = replace(settings, evaluations=evaluations)
+        budget = settings.evaluations if evaluations is None else checked_count("evaluations", evaluations)
+        if budget < settings.evaluations:
+            raise ValueError(
+                f"evaluations: expected at least the {settings.evaluations} the run was planned for, got {budget}"
+            )
         operator = _stored_variation(place, settings, variation)
         if settings.niches["kind"] == "cvt":
             settings, niches = _construct(place, settings, problem, threads, construction)
         else:
             niches = _stored_tessellation(place, settings, problem)
+        settings = replace(settings, evaluations=budget)
         search = _search(problem, niches, operator, settings.initial, settings.seed)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
