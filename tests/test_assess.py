@@ -196,6 +196,24 @@ def test_a_setting_that_was_changed_is_assessed_anew(tmp_path, changed):
     assert after.changed == (20 if changed is None else 0)
 
 
+def test_an_elite_that_failed_is_not_tried_again_to_see_if_the_problem_changed(tmp_path):
+    """It may have hung, or killed its worker."""
+    seen = []
+
+    @tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, scenarios=["dark"])
+    def walk(x, scenario):
+        if scenario:
+            seen.append(float(x[0]))
+        return (np.nan if scenario and x[0] < 0.5 else x.sum()), x
+
+    archive = archive_of(walk, MANY)
+    assess(archive, walk, out=tmp_path / "a.parquet")
+    seen.clear()
+    assess(archive, walk, out=tmp_path / "a.parquet")
+    assert len(seen) == 3
+    assert min(seen) > 0.5
+
+
 def test_one_scenario_first_the_others_later(tmp_path):
     calls = Calls()
     problem = toy(calls)

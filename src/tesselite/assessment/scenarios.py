@@ -20,8 +20,8 @@ import numpy.typing as npt
 from tesselite import __version__
 from tesselite.archive import Archive, Elites
 from tesselite.atomic import write_atomically
-from tesselite.evaluation import TRAINING, Direction, Problem
-from tesselite.execution import IN_PROCESS, Execution, evaluator
+from tesselite.evaluation import TRAINING, Direction, Evaluation, Problem
+from tesselite.execution import Execution, evaluator
 from tesselite.search import checked_count
 from tesselite.seeds import Purpose, checked_seed, generator
 from tesselite.solution_space import Rows
@@ -30,6 +30,7 @@ from tesselite.workers.farm import RETRIES
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], object]
+Evaluate = Callable[[Rows, str | None], Evaluation]
 
 AT_MOST = 10_000
 FORMAT = 1
@@ -251,8 +252,9 @@ def assess(
     total = len(settings) * len(elites)
     finished = begun
     rows = problem.solutions.validate(elites.solutions)
-    known = _earlier(begun, Path(out), problem, rows) if out is not None else {}
-    with evaluator(problem, execution if len(known) < len(settings) else IN_PROCESS, threads) as evaluate:
+    old = _earlier(begun, Path(out)) if out is not None else None
+    with evaluator(problem, execution, threads) as evaluate:
+        known = {} if old is None else _still_so(old, rows, problem, evaluate)
         for number, setting in enumerate(settings):
             values = known.get(setting)
             if values is None:
@@ -276,30 +278,36 @@ def assess(
     return finished
 
 
-def _earlier(begun: Assessment, file: Path, problem: Problem, rows: Rows) -> dict[str, Floats]:
-    """What an earlier call found for the same elites and is still so, by setting. A foreign file is not overwritten."""
+def _earlier(begun: Assessment, file: Path) -> Assessment | None:
+    """What an earlier call found for the same elites, if there was one. A foreign file is not overwritten."""
     if not file.exists():
-        return {}
+        return None
     old = Assessment.load(file)
     same = ("problem", "direction", "elites", "archive_digest")
     if any(getattr(old, name) != getattr(begun, name) for name in same):
-        return {}  # of the archive as it was before
+        return None  # of the archive as it was before
     if not np.array_equal(old.niches, begun.niches):
         raise ValueError(
             f"{file}: holds another draw of this archive's elites ({old.at_most} at most, seed {old.seed}); "
             "choose another file, or remove it"
         )
+    return old
+
+
+def _still_so(old: Assessment, rows: Rows, problem: Problem, evaluate: Evaluate) -> dict[str, Floats]:
+    """The settings in which a few valid elites have the fitness that they had, and those that cannot be looked at."""
+
+    def is_so(setting: str) -> bool:
+        valid = np.flatnonzero(np.isfinite(old.fitness[setting]))  # what hung or crashed is not tried again
+        if not len(valid) or (setting != TRAINING and setting not in problem.scenarios):
+            return True
+        some = valid[np.unique(np.linspace(0, len(valid) - 1, _CHECKED).astype(int))]
+        again = evaluate(rows[some], None if setting == TRAINING else setting).fitness
+        return np.array_equal(again, old.fitness[setting][some])
+
     if old.changed:
         return dict(old.fitness)  # noisy: another fitness says nothing
-    some = np.unique(np.linspace(0, len(rows) - 1, _CHECKED).astype(int))
-
-    def still_so(setting: str) -> bool:
-        if setting != TRAINING and setting not in problem.scenarios:
-            return True  # not asked for; kept
-        again = problem.evaluate_rows(rows[some], None if setting == TRAINING else setting, 1).fitness
-        return np.array_equal(again, old.fitness[setting][some], equal_nan=True)
-
-    return {name: values for name, values in old.fitness.items() if still_so(name)}
+    return {name: values for name, values in old.fitness.items() if is_so(name)}
 
 
 def assess_run(
