@@ -218,6 +218,14 @@ def test_wrong_shapes_are_refused(solutions, fitness, features):
     assert len(archive) == 0
 
 
+@pytest.mark.parametrize("evaluation", ["x", 1.5, None])
+def test_a_number_of_an_evaluation_that_is_none_is_refused(evaluation):
+    archive = Archive(GRID, 2)
+    with pytest.raises(ValueError, match="evaluation: expected a whole number, got"):
+        archive.add([[1, 1]], [1.0], [[0, 0]], evaluation=evaluation)
+    assert len(archive) == 0
+
+
 def test_wrong_questions_are_refused():
     with pytest.raises(ValueError, match="direction: expected 'max' or 'min', got 'up'"):
         Archive(GRID, 2, direction="up")

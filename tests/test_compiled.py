@@ -29,14 +29,14 @@ print(compiled._kernel_cache("tesselite.breeding"), words_per_offspring(4, 7))
 """
 
 
-def run(cache: Path) -> None:
+def run(cache: Path) -> str:
     environment = {"TESSELITE_CACHE_DIR": str(cache), "PYTHONPATH": str(PACKAGE.parent), "PATH": ""}
     command = [sys.executable, "-B", "-c", CALL]
-    subprocess.run(command, capture_output=True, check=True, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stderr
 
 
 def test_the_second_process_finds_the_machine_code(tmp_path):
-    run(tmp_path)
+    assert run(tmp_path) == ""
     files = sorted((tmp_path / "kernels").rglob("*.nbc"))
     times = [file.stat().st_mtime_ns for file in files]
     assert files
@@ -48,7 +48,8 @@ def test_the_second_process_finds_the_machine_code(tmp_path):
 def test_without_a_place_for_it_everything_works_and_nothing_is_left_beside_the_source(tmp_path):
     (tmp_path / "file").write_text("in the way")
     before = set(PACKAGE.rglob("*.nb?"))
-    run(tmp_path / "file" / "cache")
+    said = run(tmp_path / "file" / "cache")
+    assert said.count("set TESSELITE_CACHE_DIR") == 1
     assert set(PACKAGE.rglob("*.nb?")) == before
 
 

@@ -165,6 +165,8 @@ def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_pa
     again = replay(tmp_path / "run", problems.uneven)
     assert again.archive.equals(summary.search.archive)
     assert again.archive.equals(tl.Archive.load(tmp_path / "run" / "archive.parquet"))
+    with pytest.raises(ValueError, match="are not those that the run was started with"):
+        replay(tmp_path / "run", tl.problems.sphere(3))
 
 
 def test_a_log_in_another_order_is_refused(tmp_path):

@@ -260,6 +260,8 @@ class Archive:
                 f"expected solutions (n, {self.width}), fitness (n,) and features (n, {d}), "
                 f"got {solutions.shape}, {fitness.shape} and {features.shape}"
             )
+        if not isinstance(evaluation, int | np.integer):
+            raise ValueError(f"evaluation: expected a whole number, got {evaluation!r}")
         return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
 
     def add_evaluated(self, solutions: Rows, evaluated: Evaluation, evaluation: int) -> Added:

@@ -88,11 +88,26 @@ def _writable_folder(name: str) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
-    except OSError:
-        return ""  # a read-only home
+    except OSError:  # a read-only home
+        _warn_of(folder.parent)
+        return ""
     with contextlib.suppress(OSError):  # another process tidies up as well
         _remove_unused(folder.parent)
-    return str(folder) if os.access(folder, os.W_OK) else ""
+    if not os.access(folder, os.W_OK):
+        _warn_of(folder.parent)
+        return ""
+    return str(folder)
+
+
+@functools.cache
+def _warn_of(kernels: Path) -> None:
+    """Say once that this process compiles for itself only: the wait at every start should not be a riddle."""
+    warnings.warn(
+        f"{kernels} cannot be written to, so compiled code is not kept and each start waits for it to be compiled; "
+        "set TESSELITE_CACHE_DIR to a folder that can",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 @functools.cache

@@ -307,6 +307,8 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
         raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
     if problem is None:
         problem = problem_of(Path(folder), settings)
+    else:
+        check_problem(Path(folder), settings, problem)
     niches = _stored_tessellation(place, settings, problem)
     search = _search(problem, niches, _stored_variation(place, settings, None), settings.initial, settings.seed)
     log = EvaluationLog(place.path, problem.features.n)
