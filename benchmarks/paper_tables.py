@@ -88,21 +88,26 @@ def maze_openings() -> str:
 
 
 def hexapod_speeds() -> str:
-    """Best speed over evaluations of the duty pairs, each trial."""
-    folder = RESULTS / "hexapod"
-    evaluations = Trial.load(sorted(folder.glob("trials/*-6d/*.json"))[0]).settings["evaluations"]
-    study = scaled(STUDIES["hexapod"](), evaluations=evaluations, descriptors=["duty"])
-    found = [(pair.label, trial) for pair in study.pairs for trial in read_trials(study, folder)[pair.name]]
+    """Best speed over evaluations of the 6D and 24D pairs, each trial; one that was run at two lengths, at the longer."""
+    longest: dict[tuple[str, int], Trial] = {}
+    for path in sorted(RESULTS.glob("hexapod*/trials/*/*.json")):
+        trial = Trial.load(path)
+        known = longest.setdefault((path.parent.name, trial.number), trial)
+        if trial.settings["evaluations"] > known.settings["evaluations"]:
+            longest[path.parent.name, trial.number] = trial
+    study = scaled(STUDIES["hexapod"](), descriptors=["duty", "amplitude-phase"])
+    found = [(pair.label, trial) for pair in study.pairs for key, trial in longest.items() if key[0] == pair.name]
     lines = []
     for point in EVALUATIONS:
-        if point > evaluations:
-            break
         cells = []
         for _, trial in found:
             at = np.searchsorted(trial.progress["evaluations"], point, side="right") - 1
-            cells.append(f"{trial.progress['best_fitness'][at] / HEXAPOD_SECONDS:.3f}" if at >= 0 else "-")
-        lines.append([f"{point:,}", *cells])
-    return table(["evaluations", *(f"{label}, trial {trial.number}" for label, trial in found)], lines)
+            within = at >= 0 and point <= trial.settings["evaluations"]
+            cells.append(f"{trial.progress['best_fitness'][at] / HEXAPOD_SECONDS:.3f}" if within else "")
+        if any(cells):
+            lines.append([f"{point:,}", *cells])
+    names = [f"{label.replace('MAP-Elites', 'ME')}, trial {trial.number}" for label, trial in found]
+    return table(["evaluations", *names], lines)
 
 
 def reproduced(folder: str) -> str:
