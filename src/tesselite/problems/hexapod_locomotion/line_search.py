@@ -19,9 +19,12 @@ Ints = npt.NDArray[np.int64]
 MAX_CONTACTS = 10  # six feet, and four corners of the base when it lies on the floor
 # Rows of a contact table, flattened: value of contact i at ROW + i.
 A, B, UZ, UX, UY, WZ, WX, WY, BOUND = range(0, 9 * MAX_CONTACTS, MAX_CONTACTS)
+# Behind them the line at work, axis 0 to 2 (z, x, y) of contact i at NAME + 3 i + axis: the velocity where the line
+# starts, its change along the line, and how far the axis keeps its state.
+FROM, ALONG, BREAK = range(9 * MAX_CONTACTS, 18 * MAX_CONTACTS, 3 * MAX_CONTACTS)
+TABLE = 18 * MAX_CONTACTS
 # Rows of the state table: normal 1 or 0; friction +1 (impulse +B), 0 (sticking), -1 (impulse -B).
 SZ, SX, SY = range(0, 3 * MAX_CONTACTS, MAX_CONTACTS)
-TABLE = 9 * MAX_CONTACTS
 STATES = 3 * MAX_CONTACTS
 
 MAX_ITERATIONS = 60
@@ -137,20 +140,29 @@ def find_states(t: Floats, s: Ints, n: int, dx: float, dy: float, dz: float, dgx
         s[SY + i] = 1 if f > bound else (-1 if f < -bound else 0)
 
 
-@kernel()
-def _next_break(u: float, du: float, w: float, bound: float, state: int) -> float:
-    """How far along du the velocity u of a friction row may go before its state changes (-1.0: for ever)."""
-    if du > 0.0:
-        if state == 1:
-            return (-bound / w - u) / du
-        if state == 0:
-            return (bound / w - u) / du
-    elif du < 0.0:
-        if state == -1:
-            return (bound / w - u) / du
-        if state == 0:
-            return (-bound / w - u) / du
-    return -1.0
+@kernel(forceinline=True)
+def _next_break(t: Floats, s: Ints, i: int, axis: int) -> float:
+    """How far along the line an axis of contact i goes before its state changes; infinity: for ever."""
+    u = t[FROM + 3 * i + axis]
+    du = t[ALONG + 3 * i + axis]
+    state = s[axis * MAX_CONTACTS + i]
+    if axis == 0:
+        return -u / du if (state == 1 and du > 0.0) or (state == 0 and du < 0.0) else np.inf
+    bound = t[BOUND + i]
+    ahead = state if du > 0.0 else -state  # as the velocity rises the state falls, from +1 by 0 to -1
+    if not bound > 0.0 or du == 0.0 or ahead == -1:
+        return np.inf
+    limit = bound / t[WZ + axis * MAX_CONTACTS + i]
+    limit = limit if (ahead == 0) == (du > 0.0) else -limit
+    return (limit - u) / du
+
+
+@kernel(forceinline=True)
+def _lay(t: Floats, s: Ints, i: int, axis: int, u: float, du: float) -> None:
+    """Lay an axis of contact i on the line: its velocity u where that starts, and du along it."""
+    t[FROM + 3 * i + axis] = u
+    t[ALONG + 3 * i + axis] = du
+    t[BREAK + 3 * i + axis] = _next_break(t, s, i, axis)
 
 
 @kernel()
@@ -196,67 +208,43 @@ def minimise(
         for i in range(n):
             a = t[A + i]
             b = t[B + i]
+            r = b * px - a * py + pz
+            _lay(t, s, i, 0, t[UZ + i] + b * dx - a * dy + dz, r)
             if s[SZ + i] == 1:
-                r = b * px - a * py + pz
                 curvature += t[WZ + i] * r * r
-            if t[BOUND + i] > 0.0:
-                if s[SX + i] == 0:
-                    r = pgx - b * pw
-                    curvature += t[WX + i] * r * r
-                if s[SY + i] == 0:
-                    r = pgy + a * pw
-                    curvature += t[WY + i] * r * r
+            r = pgx - b * pw
+            _lay(t, s, i, 1, t[UX + i] + dgx - b * dw, r)
+            if t[BOUND + i] > 0.0 and s[SX + i] == 0:
+                curvature += t[WX + i] * r * r
+            r = pgy + a * pw
+            _lay(t, s, i, 2, t[UY + i] + dgy + a * dw, r)
+            if t[BOUND + i] > 0.0 and s[SY + i] == 0:
+                curvature += t[WY + i] * r * r
         slope = -curvature
         at = 0.0
         changed = False
         while True:
             end = at - slope / curvature
             nearest = end
-            row = -1
-            contact = -1
-            for i in range(n):
-                a = t[A + i]
-                b = t[B + i]
-                r = b * px - a * py + pz
-                if (s[SZ + i] == 1 and r > 0.0) or (s[SZ + i] == 0 and r < 0.0):
-                    x = -(t[UZ + i] + b * dx - a * dy + dz) / r
-                    if x < nearest:
-                        nearest = x
-                        row = 0
-                        contact = i
-                bound = t[BOUND + i]
-                if bound > 0.0:
-                    r = pgx - b * pw
-                    x = _next_break(t[UX + i] + dgx - b * dw, r, t[WX + i], bound, s[SX + i])
-                    if x != -1.0 and x < nearest:
-                        nearest = x
-                        row = 1
-                        contact = i
-                    r = pgy + a * pw
-                    x = _next_break(t[UY + i] + dgy + a * dw, r, t[WY + i], bound, s[SY + i])
-                    if x != -1.0 and x < nearest:
-                        nearest = x
-                        row = 2
-                        contact = i
-            if row < 0:
+            found = -1
+            for j in range(3 * n):
+                if t[BREAK + j] < nearest:
+                    nearest = t[BREAK + j]
+                    found = j
+            if found < 0:
                 break
             changed = True
             if nearest > at:  # else: rounding put the breakpoint behind us; only the state changes
                 slope += curvature * (nearest - at)
                 at = nearest
-            i = contact
-            if row == 0:
-                r = t[B + i] * px - t[A + i] * py + pz
-                curvature += t[WZ + i] * r * r * (-1.0 if s[SZ + i] == 1 else 1.0)
-                s[SZ + i] = 1 - s[SZ + i]
-            elif row == 1:
-                r = pgx - t[B + i] * pw
-                curvature += t[WX + i] * r * r * (-1.0 if s[SX + i] == 0 else 1.0)
-                s[SX + i] += -1 if r > 0.0 else 1
-            else:
-                r = pgy + t[A + i] * pw
-                curvature += t[WY + i] * r * r * (-1.0 if s[SY + i] == 0 else 1.0)
-                s[SY + i] += -1 if r > 0.0 else 1
+            i = found // 3
+            axis = found - 3 * i
+            r = t[ALONG + found]
+            state = s[axis * MAX_CONTACTS + i]
+            pulls = state == (1 if axis == 0 else 0)  # its impulse changes with the velocity, until here
+            curvature += t[WZ + axis * MAX_CONTACTS + i] * r * r * (-1.0 if pulls else 1.0)
+            s[axis * MAX_CONTACTS + i] = 1 - state if axis == 0 else state + (-1 if r > 0.0 else 1)
+            t[BREAK + found] = _next_break(t, s, i, axis)
             if slope >= 0.0:
                 break
         if not changed:

@@ -35,9 +35,12 @@ _SCALE2 = JOINT_SCALE[1]
 
 @kernel()
 def start_lane(
-    b: Floats, g: Floats, pose: Floats, scale: Floats, place: Ints, k: int, values: Floats, start: Floats
+    b: Floats, g: Floats, pose: Floats, targets: Floats, k: int, values: Floats, start: Floats, signals: Floats
 ) -> None:
-    """Put a robot with the controller `values` (36,) into lane k, at the state `start`, joints at rest at 0."""
+    """Put a robot with the controller `values` (36,) into lane k, at the state `start`, joints at rest at 0.
+
+    Writes the target angles of all joints for one period of the controller into targets[k] (100, 12).
+    """
     for i in range(kn.STATE):
         b[i * LANES + k] = start[i]
     remember_pose(b, pose, k)
@@ -46,11 +49,12 @@ def start_lane(
             g[leg * ct.LEG + i * LANES + k] = 0.0
         g[leg * ct.LEG + ct.DEPTH + k] = -1.0
     for j in range(N_JOINTS):
-        scale[j * LANES + k] = values[3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
+        scale = values[3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
         # To the nearest level: 100 * 0.35 is meant to be 35.
         phase = int(PERIOD * values[3 * j + 1] + 0.5) % PERIOD
         level = int((N_LEVELS - 1) * values[3 * j + 2] + 0.5)
-        place[j * LANES + k] = level * 2 * PERIOD + phase
+        for sample in range(PERIOD):
+            targets[k, sample, j] = scale * signals[level, phase + sample]
 
 
 @kernel()
@@ -71,6 +75,16 @@ def remember_pose(b: Floats, pose: Floats, k: int) -> float:
         moved += change * change
         pose[i * LANES + k] = now[i]
     return math.sqrt(moved)
+
+
+@kernel()
+def touching_feet(g: Floats, k: int) -> int:
+    """Lane k's feet that touch the floor, as bits. The depth of a leg that is not there stays below 0."""
+    feet = 0
+    for leg in range(N_LEGS):
+        if g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
+            feet |= 1 << leg
+    return feet
 
 
 @kernel()
@@ -115,9 +129,7 @@ def simulate(
     g = np.zeros(ct.ARRAY)
     t = np.zeros(ls.TABLE)
     st = np.zeros(ls.STATES, np.int64)
-    scale = np.zeros(N_JOINTS * LANES)  # amplitude times joint scale
-    place = np.zeros(N_JOINTS * LANES, np.int64)  # where in the flat table the joint's signal begins
-    flat = signals.ravel()
+    targets = np.zeros((LANES, PERIOD, N_JOINTS))
     row = np.full(LANES, -1)  # the row that a lane works on; -1: idle
     step = np.zeros(LANES, np.int64)
     still = np.zeros(LANES, np.int64)
@@ -132,7 +144,7 @@ def simulate(
                 step[k] = still[k] = end[k] = 0
                 for leg in range(N_LEGS):
                     touches[waiting, leg] = 0
-                start_lane(b, g, pose, scale, place, k, rows[waiting], start)
+                start_lane(b, g, pose, targets, k, rows[waiting], start, signals)
                 waiting += 1
                 busy += 1
             elif row[k] < 0:  # an idle lane hovers, so that it stays finite
@@ -143,9 +155,9 @@ def simulate(
         for k in range(LANES):
             if row[k] >= 0 and step[k] < n_steps:
                 sample = (3 * step[k]) // 2 % PERIOD
-                for j in range(N_JOINTS):
-                    i = j * LANES + k
-                    g[(j // 2) * ct.LEG + ct.TARGET1 + (j % 2) * LANES + k] = scale[i] * flat[place[i] + sample]
+                for leg in range(N_LEGS):
+                    g[leg * ct.LEG + ct.TARGET1 + k] = targets[k, sample, 2 * leg]
+                    g[leg * ct.LEG + ct.TARGET2 + k] = targets[k, sample, 2 * leg + 1]
             if row[k] >= 0 and step[k] < tape.shape[1]:
                 record(b, g, k, tape[row[k], step[k]])
 
@@ -167,14 +179,11 @@ def simulate(
                     kn.solve_on_base(b, g, k, t, st, sums, dt)
             elif not b[kn.ZC + k] <= MAX_HEIGHT:
                 end[k] = TOO_HIGH if b[kn.ZC + k] > MAX_HEIGHT else DIVERGED
-            touching = 0
-            for leg in range(N_LEGS):
-                if present[leg] == 1 and g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
-                    touching |= 1 << leg
-                    if step[k] < n_steps:
-                        touches[r, leg] += 1
+            if step[k] < n_steps:
+                for leg in range(N_LEGS):  # without a branch: feet come and go unpredictably
+                    touches[r, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
             if step[k] < tape.shape[1]:
-                tape[r, step[k], kn.STATE] = touching
+                tape[r, step[k], kn.STATE] = touching_feet(g, k)
 
         kn.push(b, g)
         kn.integrate(b, dt)
