@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs
+from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, STEP, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
 from tesselite.problems.hexapod_locomotion.legs import LANES
@@ -49,23 +49,22 @@ def best_of(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, f
 
 
 @numba.njit(nogil=True)
-def repeat_legs(n, s, g, present, dt):
+def repeat_legs(n, g, present, dt):
     for _ in range(n):
-        kinematic.move_legs(s, g, present, dt)
+        kinematic.move_legs(g, present, dt)
 
 
 @numba.njit(nogil=True)
-def repeat_base(n, b, s, g, sums):
+def repeat_base(n, g, sums):
     for _ in range(n):
-        kinematic.rotate(b)
-        kinematic.free_velocity(b, s, g, sums, 1e-9)
-        kinematic.integrate(b, 1e-9)
+        kinematic.free_velocity(g, sums, 1e-9)
+        kinematic.advance(g, 1e-9)
 
 
 @numba.njit(nogil=True)
-def repeat_contacts(n, b, g, present, sums, dt):
+def repeat_contacts(n, g, present, sums, dt):
     for _ in range(n):
-        kinematic.find_contacts(b, g, present, sums, dt)
+        kinematic.find_contacts(g, present, sums, dt)
 
 
 @numba.njit(nogil=True)
@@ -78,16 +77,16 @@ def repeat_passes(n, g):
 def parts(repeats: int) -> dict[str, float]:
     """Nanoseconds per robot and step of the parts of a step, on a walking robot's state."""
     shape = body()
-    s, b, g = np.zeros(legs.LEG_SCRATCH), np.zeros(kinematic.BASE_SCRATCH), np.zeros(contact.ARRAY)
-    b[: 13 * LANES] = np.repeat(settled(), LANES)
+    g = np.zeros(kinematic.ARRAY)
+    g[kinematic.OX : kinematic.OX + 13 * LANES] = np.repeat(settled(), LANES)
     goal = targets(np.random.default_rng(0).choice(LEVELS, (1, 36)), 1)[0, 0]
     for joint in range(12):
         at = (joint // 2) * contact.LEG + contact.TARGET1 + (joint % 2) * LANES
         g[at : at + LANES] = goal[joint]
     works = {
-        "legs": lambda n: repeat_legs(n, s, g, shape.present, STEP),
-        "base": lambda n: repeat_base(n, b, s, g, shape.sums),
-        "finding contacts": lambda n: repeat_contacts(n, b, g, shape.present, shape.sums, STEP),
+        "legs": lambda n: repeat_legs(n, g, shape.present, STEP),
+        "base": lambda n: repeat_base(n, g, shape.sums),
+        "finding contacts": lambda n: repeat_contacts(n, g, shape.present, shape.sums, STEP),
         "one pass of each stage": lambda n: repeat_passes(n, g),
     }
     n = 2000

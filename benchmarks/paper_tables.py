@@ -88,7 +88,7 @@ def maze_openings() -> str:
 
 
 def hexapod_speeds() -> str:
-    """Best speed over evaluations of the 6D and 24D pairs, each trial; one that was run at two lengths, at the longer."""
+    """Best speed over evaluations of the 6D and 24D pairs, each trial; of one that was run twice, the longer run."""
     longest: dict[tuple[str, int], Trial] = {}
     for path in sorted(RESULTS.glob("hexapod*/trials/*/*.json")):
         trial = Trial.load(path)

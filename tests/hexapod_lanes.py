@@ -8,7 +8,7 @@ from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
 from tesselite.problems.hexapod_locomotion import line_search as ls
 from tesselite.problems.hexapod_locomotion import robot as rb
-from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
+from tesselite.problems.hexapod_locomotion.legs import LANES
 
 
 class Lanes:
@@ -16,12 +16,10 @@ class Lanes:
 
     def __init__(self, body: rb.Body, states: np.ndarray) -> None:
         self.body = body
-        self.s = np.zeros(LEG_SCRATCH)
-        self.b = np.zeros(kn.BASE_SCRATCH)
-        self.g = np.zeros(ct.ARRAY)
+        self.g = np.zeros(kn.ARRAY)
         self.t = np.zeros(ls.TABLE)
         self.st = np.zeros(ls.STATES, np.int64)
-        self.b[: 13 * LANES] = np.broadcast_to(states, (LANES, 13)).T.ravel()
+        self.g[kn.OX : kn.OX + 13 * LANES] = np.broadcast_to(states, (LANES, 13)).T.ravel()
         for leg in range(6):
             self.leg(leg, ct.DEPTH)[:] = -1.0
 
@@ -42,19 +40,17 @@ class Lanes:
 
     @property
     def states(self) -> np.ndarray:
-        return self.b[: 13 * LANES].reshape(13, LANES).T.copy()
+        return self.g[kn.OX : kn.OX + 13 * LANES].reshape(13, LANES).T.copy()
 
     def before_contacts(self, dt: float) -> None:
-        kn.rotate(self.b)
-        kn.move_legs(self.s, self.g, self.body.present, dt)
-        kn.free_velocity(self.b, self.s, self.g, self.body.sums, dt)
-        kn.find_contacts(self.b, self.g, self.body.present, self.body.sums, dt)
+        kn.move_legs(self.g, self.body.present, dt)
+        kn.free_velocity(self.g, self.body.sums, dt)
+        kn.find_contacts(self.g, self.body.present, self.body.sums, dt)
 
     def step(self, dt: float) -> None:
         self.before_contacts(dt)
         ct.solve(self.g, self.t, self.st)
-        kn.push(self.b, self.g)
-        kn.integrate(self.b, dt)
+        kn.advance(self.g, dt)
 
 
 def rotation(quaternion: np.ndarray) -> np.ndarray:

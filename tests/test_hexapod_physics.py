@@ -202,8 +202,7 @@ def test_friction_stays_within_its_bounds_while_walking():
         pulls = (mass_matrix @ d)[3:5]
         assert (np.abs(pulls) <= bounds * (1 + 1e-9) + 1e-12).all()
         slipped += bounds > 0 and np.abs(pulls).max() > 0.999 * bounds
-        kn.push(lanes.b, lanes.g)
-        kn.integrate(lanes.b, DT)
+        kn.advance(lanes.g, DT)
     assert slipped > 0
 
 

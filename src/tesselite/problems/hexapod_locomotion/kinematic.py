@@ -6,6 +6,8 @@ Each part of a step does LANES robots side by side. The sums over the legs live 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,14 +31,14 @@ from tesselite.problems.hexapod_locomotion.robot import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Base state and what follows from it, one value per lane, in one flat array: value of lane k at NAME + k.
+# Base state and what follows from it, behind the rows of `contact`: value of lane k at NAME + k.
 (
     OX, OY, OZ, QW, QX, QY, QZ, VX, VY, VZ, WX, WY, WZ,
     R00, R01, R02, R10, R11, R12, R20, R21, R22,
     CX, CY, ZC, GX, GY, GZ, KXX, KXY, KXZ, KYY, KYZ, KZZ, LOW, TURN,
-) = range(0, 36 * LANES, LANES)  # fmt: skip
+) = range(ct.ARRAY, ct.ARRAY + 36 * LANES, LANES)  # fmt: skip
 STATE = 13
-BASE_SCRATCH = 36 * LANES
+ARRAY = ct.ARRAY + 36 * LANES
 
 # Second moments of the base about its centre of mass: half the trace of the inertia, minus the inertia.
 _HALF_TRACE = sum(BASE_INERTIA) / 2
@@ -48,45 +50,26 @@ _STIFFNESS = 1.0 / SOFTNESS
 
 
 @kernel()
-def move_legs(s: Floats, g: Floats, present: Ints, dt: float) -> None:
+def move_legs(g: Floats, present: Ints, dt: float) -> None:
     """(a), (b): advance the servos, and sum the links that are there, for every lane."""
     for i in range(13 * LANES, LEG_SCRATCH):
-        s[i] = 0.0
+        g[i] = 0.0
     for leg in range(N_LEGS):
         if present[leg] == 1:
-            at = leg * ct.LEG
+            at = leg * ct.LEG + ct.Q1
             # The leg at work is copied to constant places: only then are the lanes known not to overlap.
             for i in range(6 * LANES):
-                s[i] = g[at + i]
-            lg.add_leg(s, leg, dt)
+                g[i] = g[at + i]
+            lg.add_leg(g, leg, dt)
             for i in range(4 * LANES):
-                g[at + i] = s[i]
+                g[at + i] = g[i]
             for i in range(6 * LANES, 13 * LANES):
-                g[at + i] = s[i]
+                g[at + i] = g[i]
 
 
 @kernel()
-def rotate(b: Floats) -> None:
-    """The rotation matrices R of the quaternions."""
-    for k in range(LANES):
-        w = b[QW + k]
-        x = b[QX + k]
-        y = b[QY + k]
-        z = b[QZ + k]
-        b[R00 + k] = 1.0 - 2.0 * (y * y + z * z)
-        b[R01 + k] = 2.0 * (x * y - w * z)
-        b[R02 + k] = 2.0 * (x * z + w * y)
-        b[R10 + k] = 2.0 * (x * y + w * z)
-        b[R11 + k] = 1.0 - 2.0 * (x * x + z * z)
-        b[R12 + k] = 2.0 * (y * z - w * x)
-        b[R20 + k] = 2.0 * (x * z - w * y)
-        b[R21 + k] = 2.0 * (y * z + w * x)
-        b[R22 + k] = 1.0 - 2.0 * (x * x + y * y)
-
-
-@kernel()
-def free_velocity(b: Floats, s: Floats, g: Floats, sums: Floats, dt: float) -> None:
-    """(c): the velocities at the end of the step if nothing touched the floor, and the inertia there."""
+def free_velocity(g: Floats, sums: Floats, dt: float) -> None:
+    """(c): rotation matrices, the velocities at the end of the step if nothing touched the floor, the inertia there."""
     m = sums[0]
     im = 1.0 / m
     m_x = sums[1]
@@ -95,54 +78,58 @@ def free_velocity(b: Floats, s: Floats, g: Floats, sums: Floats, dt: float) -> N
     m_xy = sums[4]
     m_yy = sums[5] + _BASE_YY
     for k in range(LANES):
-        r00 = b[R00 + k]
-        r01 = b[R01 + k]
-        r02 = b[R02 + k]
-        r10 = b[R10 + k]
-        r11 = b[R11 + k]
-        r12 = b[R12 + k]
-        r20 = b[R20 + k]
-        r21 = b[R21 + k]
-        r22 = b[R22 + k]
-        wx = b[WX + k]
-        wy = b[WY + k]
-        wz = b[WZ + k]
+        w = g[QW + k]
+        x = g[QX + k]
+        y = g[QY + k]
+        z = g[QZ + k]
+        r00 = 1.0 - 2.0 * (y * y + z * z)
+        r01 = 2.0 * (x * y - w * z)
+        r02 = 2.0 * (x * z + w * y)
+        r10 = 2.0 * (x * y + w * z)
+        r11 = 1.0 - 2.0 * (x * x + z * z)
+        r12 = 2.0 * (y * z - w * x)
+        r20 = 2.0 * (x * z - w * y)
+        r21 = 2.0 * (y * z + w * x)
+        r22 = 1.0 - 2.0 * (x * x + y * y)
+        wx = g[WX + k]
+        wy = g[WY + k]
+        wz = g[WZ + k]
         # wb = R^T w
         ax = r00 * wx + r10 * wy + r20 * wz
         ay = r01 * wx + r11 * wy + r21 * wz
         az = r02 * wx + r12 * wy + r22 * wz
-        mcx = m_x + s[lg.MCX + k]
-        mcy = m_y + s[lg.MCY + k]
-        mcz = s[lg.MCZ + k]
+        mcx = m_x + g[lg.MCX + k]
+        mcy = m_y + g[lg.MCY + k]
+        mcz = g[lg.MCZ + k]
         cx = mcx * im
         cy = mcy * im
         cz = mcz * im
         # f = -wb x (wb x m c + 2 p) - pd
-        tx = ay * mcz - az * mcy + 2.0 * s[lg.PX + k]
-        ty = az * mcx - ax * mcz + 2.0 * s[lg.PY + k]
-        tz = ax * mcy - ay * mcx + 2.0 * s[lg.PZ + k]
-        fx = az * ty - ay * tz - s[lg.PDX + k]
-        fy = ax * tz - az * tx - s[lg.PDY + k]
-        fz = ay * tx - ax * ty - s[lg.PDZ + k]
+        tx = ay * mcz - az * mcy + 2.0 * g[lg.PX + k]
+        ty = az * mcx - ax * mcz + 2.0 * g[lg.PY + k]
+        tz = ax * mcy - ay * mcx + 2.0 * g[lg.PZ + k]
+        fx = az * ty - ay * tz - g[lg.PDX + k]
+        fy = ax * tz - az * tx - g[lg.PDY + k]
+        fz = ay * tx - ax * ty - g[lg.PDZ + k]
         # n = -Id wb - hd - wb x (I wb + h) - c x f, with I = tr(S) 1 - S and Id = tr(Sd) 1 - Sd
-        sxx = m_xx + s[lg.SXX + k]
-        sxy = m_xy + s[lg.SXY + k]
-        sxz = s[lg.SXZ + k]
-        syy = m_yy + s[lg.SYY + k]
-        syz = s[lg.SYZ + k]
-        szz = _BASE_ZZ + s[lg.SZZ + k]
-        lx = (syy + szz) * ax - sxy * ay - sxz * az + s[lg.HX + k]
-        ly = (sxx + szz) * ay - sxy * ax - syz * az + s[lg.HY + k]
-        lz = (sxx + syy) * az - sxz * ax - syz * ay + s[lg.HZ + k]
-        dxx = s[lg.SDXX + k]
-        dxy = s[lg.SDXY + k]
-        dxz = s[lg.SDXZ + k]
-        dyy = s[lg.SDYY + k]
-        dyz = s[lg.SDYZ + k]
-        dzz = s[lg.SDZZ + k]
-        nx = dxy * ay + dxz * az - (dyy + dzz) * ax - s[lg.HDX + k] - ay * lz + az * ly - cy * fz + cz * fy
-        ny = dxy * ax + dyz * az - (dxx + dzz) * ay - s[lg.HDY + k] - az * lx + ax * lz - cz * fx + cx * fz
-        nz = dxz * ax + dyz * ay - (dxx + dyy) * az - s[lg.HDZ + k] - ax * ly + ay * lx - cx * fy + cy * fx
+        sxx = m_xx + g[lg.SXX + k]
+        sxy = m_xy + g[lg.SXY + k]
+        sxz = g[lg.SXZ + k]
+        syy = m_yy + g[lg.SYY + k]
+        syz = g[lg.SYZ + k]
+        szz = _BASE_ZZ + g[lg.SZZ + k]
+        lx = (syy + szz) * ax - sxy * ay - sxz * az + g[lg.HX + k]
+        ly = (sxx + szz) * ay - sxy * ax - syz * az + g[lg.HY + k]
+        lz = (sxx + syy) * az - sxz * ax - syz * ay + g[lg.HZ + k]
+        dxx = g[lg.SDXX + k]
+        dxy = g[lg.SDXY + k]
+        dxz = g[lg.SDXZ + k]
+        dyy = g[lg.SDYY + k]
+        dyz = g[lg.SDYZ + k]
+        dzz = g[lg.SDZZ + k]
+        nx = dxy * ay + dxz * az - (dyy + dzz) * ax - g[lg.HDX + k] - ay * lz + az * ly - cy * fz + cz * fy
+        ny = dxy * ax + dyz * az - (dxx + dzz) * ay - g[lg.HDY + k] - az * lx + ax * lz - cz * fx + cx * fz
+        nz = dxz * ax + dyz * ay - (dxx + dyy) * az - g[lg.HDZ + k] - ax * ly + ay * lx - cx * fy + cy * fx
         # J = tr(T) 1 - T with T = R (S - m c c^T) R^T, and K = J^-1
         sxx -= mcx * cx
         sxy -= mcx * cy
@@ -191,24 +178,33 @@ def free_velocity(b: Floats, s: Floats, g: Floats, sums: Floats, dt: float) -> N
         wx += dt * dx
         wy += dt * dy
         wz += dt * dz
-        vx = b[VX + k] + dt * ((r00 * fx + r01 * fy + r02 * fz) * im - dy * pz + dz * py)
-        vy = b[VY + k] + dt * ((r10 * fx + r11 * fy + r12 * fz) * im - dz * px + dx * pz)
-        vz = b[VZ + k] + dt * ((r20 * fx + r21 * fy + r22 * fz) * im - GRAVITY - dx * py + dy * px)
+        vx = g[VX + k] + dt * ((r00 * fx + r01 * fy + r02 * fz) * im - dy * pz + dz * py)
+        vy = g[VY + k] + dt * ((r10 * fx + r11 * fy + r12 * fz) * im - dz * px + dx * pz)
+        vz = g[VZ + k] + dt * ((r20 * fx + r21 * fy + r22 * fz) * im - GRAVITY - dx * py + dy * px)
+        g[R00 + k] = r00
+        g[R01 + k] = r01
+        g[R02 + k] = r02
+        g[R10 + k] = r10
+        g[R11 + k] = r11
+        g[R12 + k] = r12
+        g[R20 + k] = r20
+        g[R21 + k] = r21
+        g[R22 + k] = r22
         # (d), (e): the base's lowest corner; the ground point G under the centre of mass, and its velocity.
-        oz = b[OZ + k]
-        b[LOW + k] = oz - _HALF_X * abs(r20) - _HALF_Y * abs(r21) - _HALF_Z * abs(r22)
-        b[CX + k] = px
-        b[CY + k] = py
-        b[ZC + k] = oz + pz
-        b[GX + k] = vx - wy * oz - wz * py
-        b[GY + k] = vy + wz * px + wx * oz
-        b[GZ + k] = vz + wx * py - wy * px
-        b[WX + k] = wx
-        b[WY + k] = wy
-        b[WZ + k] = wz
-        b[VX + k] = vx
-        b[VY + k] = vy
-        b[VZ + k] = vz
+        oz = g[OZ + k]
+        g[LOW + k] = oz - _HALF_X * abs(r20) - _HALF_Y * abs(r21) - _HALF_Z * abs(r22)
+        g[CX + k] = px
+        g[CY + k] = py
+        g[ZC + k] = oz + pz
+        g[GX + k] = vx - wy * oz - wz * py
+        g[GY + k] = vy + wz * px + wx * oz
+        g[GZ + k] = vz + wx * py - wy * px
+        g[WX + k] = wx
+        g[WY + k] = wy
+        g[WZ + k] = wz
+        g[VX + k] = vx
+        g[VY + k] = vy
+        g[VZ + k] = vz
         g[ct.JXX + k] = jxx
         g[ct.JXY + k] = jxy
         g[ct.JXZ + k] = jxz
@@ -217,73 +213,88 @@ def free_velocity(b: Floats, s: Floats, g: Floats, sums: Floats, dt: float) -> N
         g[ct.JZZ + k] = jzz
         g[ct.M + k] = m
         g[ct.Z + k] = oz + pz
-        b[KXX + k] = kxx
-        b[KXY + k] = kxy
-        b[KXZ + k] = kxz
-        b[KYY + k] = kyy
-        b[KYZ + k] = kyz
-        b[KZZ + k] = kzz
+        g[KXX + k] = kxx
+        g[KXY + k] = kxy
+        g[KXZ + k] = kxz
+        g[KYY + k] = kyy
+        g[KYZ + k] = kyz
+        g[KZZ + k] = kzz
+
+
+@kernel(forceinline=True)
+def _find_contact(g: Floats, i: int, here: bool, im: float, share: float, turn: Any, base: Any, inverse: Any) -> None:
+    """The contact of the foot whose rows begin at i, `here` is False for a leg that is not there."""
+    r00, r01, r02, r10, r11, r12, r20, r21, r22 = turn
+    cx, cy, z, oz, gx, gy, gz, wx, wy, wz = base
+    kxx, kxy, kxz, kyy, kyz, kzz = inverse
+    fx = g[ct.FX + i]
+    fy = g[ct.FY + i]
+    fz = g[ct.FZ + i]
+    height = oz + r20 * fx + r21 * fy + r22 * fz
+    x = r00 * fx + r01 * fy + r02 * fz - cx
+    y = r10 * fx + r11 * fy + r12 * fz - cy
+    dx = g[ct.FDX + i]
+    dy = g[ct.FDY + i]
+    dz = g[ct.FDZ + i]
+    d1 = g[ct.FD1 + i]
+    depth = FOOT_RADIUS - height
+    push = depth * share
+    push = PUSH_OUT_SPEED if push > PUSH_OUT_SPEED else push
+    uz = r20 * dx + r21 * dy + r22 * dz
+    ux = r00 * dx + r01 * dy + r02 * dz - d1 * r12 * height
+    uy = r10 * dx + r11 * dy + r12 * dz + d1 * r02 * height
+    g[ct.A + i] = x
+    g[ct.B + i] = y
+    g[ct.UZ + i] = uz + gz + wx * y - wy * x - push
+    g[ct.UX + i] = ux + gx - wz * y
+    g[ct.UY + i] = uy + gy + wz * x
+    depth = depth if here else -1.0
+    weight_z = _STIFFNESS / (im + kxx * y * y - 2.0 * kxy * x * y + kyy * x * x)
+    weight_x = _STIFFNESS / (im + kyy * z * z + 2.0 * kyz * z * y + kzz * y * y)
+    weight_y = _STIFFNESS / (im + kxx * z * z + 2.0 * kxz * z * x + kzz * x * x)
+    g[ct.WZ + i] = weight_z if depth >= 0.0 else 0.0
+    g[ct.WX + i] = weight_x if depth >= 0.0 else 0.0
+    g[ct.WY + i] = weight_y if depth >= 0.0 else 0.0
+    # The solver's guess: a foot that has just come down is on and sticks.
+    new = g[ct.DEPTH + i] < 0.0
+    g[ct.S1 + i] = 1.0 if new else g[ct.S1 + i]
+    g[ct.SX + i] = 0.0 if new else g[ct.SX + i]
+    g[ct.SY + i] = 0.0 if new else g[ct.SY + i]
+    g[ct.DEPTH + i] = depth
 
 
 @kernel()
-def find_contacts(b: Floats, g: Floats, present: Ints, sums: Floats, dt: float) -> None:
+def find_contacts(g: Floats, present: Ints, sums: Floats, dt: float) -> None:
     """(d), (e): which feet touch the floor, and the rows of their contacts: place, free velocities, weights."""
     im = 1.0 / sums[0]
     share = PUSH_OUT_SHARE / dt
-    for leg in range(N_LEGS):
-        if present[leg] == 0:
-            continue
-        at = leg * ct.LEG
-        for k in range(LANES):
-            i = at + k
-            fx = g[ct.FX + i]
-            fy = g[ct.FY + i]
-            fz = g[ct.FZ + i]
-            r02 = b[R02 + k]
-            r12 = b[R12 + k]
-            height = b[OZ + k] + b[R20 + k] * fx + b[R21 + k] * fy + b[R22 + k] * fz
-            x = b[R00 + k] * fx + b[R01 + k] * fy + r02 * fz - b[CX + k]
-            y = b[R10 + k] * fx + b[R11 + k] * fy + r12 * fz - b[CY + k]
-            dx = g[ct.FDX + i]
-            dy = g[ct.FDY + i]
-            dz = g[ct.FDZ + i]
-            d1 = g[ct.FD1 + i]
-            depth = FOOT_RADIUS - height
-            push = depth * share
-            push = PUSH_OUT_SPEED if push > PUSH_OUT_SPEED else push
-            wz = b[WZ + k]
-            uz = b[R20 + k] * dx + b[R21 + k] * dy + b[R22 + k] * dz
-            ux = b[R00 + k] * dx + b[R01 + k] * dy + r02 * dz - d1 * r12 * height
-            uy = b[R10 + k] * dx + b[R11 + k] * dy + r12 * dz + d1 * r02 * height
-            g[ct.A + i] = x
-            g[ct.B + i] = y
-            g[ct.UZ + i] = uz + b[GZ + k] + b[WX + k] * y - b[WY + k] * x - push
-            g[ct.UX + i] = ux + b[GX + k] - wz * y
-            g[ct.UY + i] = uy + b[GY + k] + wz * x
-            z = b[ZC + k]
-            wz = _STIFFNESS / (im + b[KXX + k] * y * y - 2.0 * b[KXY + k] * x * y + b[KYY + k] * x * x)
-            wx = _STIFFNESS / (im + b[KYY + k] * z * z + 2.0 * b[KYZ + k] * z * y + b[KZZ + k] * y * y)
-            wy = _STIFFNESS / (im + b[KXX + k] * z * z + 2.0 * b[KXZ + k] * z * x + b[KZZ + k] * x * x)
-            g[ct.WZ + i] = wz if depth >= 0.0 else 0.0
-            g[ct.WX + i] = wx if depth >= 0.0 else 0.0
-            g[ct.WY + i] = wy if depth >= 0.0 else 0.0
-            # The solver's guess: a foot that has just come down is on and sticks.
-            new = g[ct.DEPTH + i] < 0.0
-            g[ct.S1 + i] = 1.0 if new else g[ct.S1 + i]
-            g[ct.SX + i] = 0.0 if new else g[ct.SX + i]
-            g[ct.SY + i] = 0.0 if new else g[ct.SY + i]
-            g[ct.DEPTH + i] = depth
+    here0, here1, here2 = present[0] == 1, present[1] == 1, present[2] == 1
+    here3, here4, here5 = present[3] == 1, present[4] == 1, present[5] == 1
+    for k in range(LANES):
+        turn = (
+            g[R00 + k], g[R01 + k], g[R02 + k], g[R10 + k], g[R11 + k], g[R12 + k], g[R20 + k], g[R21 + k], g[R22 + k]
+        )  # fmt: skip
+        base = (
+            g[CX + k], g[CY + k], g[ZC + k], g[OZ + k], g[GX + k], g[GY + k], g[GZ + k], g[WX + k], g[WY + k], g[WZ + k]
+        )  # fmt: skip
+        inverse = g[KXX + k], g[KXY + k], g[KXZ + k], g[KYY + k], g[KYZ + k], g[KZZ + k]
+        _find_contact(g, k, here0, im, share, turn, base, inverse)
+        _find_contact(g, ct.LEG + k, here1, im, share, turn, base, inverse)
+        _find_contact(g, 2 * ct.LEG + k, here2, im, share, turn, base, inverse)
+        _find_contact(g, 3 * ct.LEG + k, here3, im, share, turn, base, inverse)
+        _find_contact(g, 4 * ct.LEG + k, here4, im, share, turn, base, inverse)
+        _find_contact(g, 5 * ct.LEG + k, here5, im, share, turn, base, inverse)
 
 
 @kernel()
-def add_corners(b: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -> int:
+def add_corners(g: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -> int:
     """Add the corners of the base's lowest face that touch the floor to the n contacts of lane k: how many there are.
 
     DART's box against its floor gives these contacts. An episode needs them only while the robot comes to rest: before,
     a base that touches the floor ends it.
     """
     im = 1.0 / sums[0]
-    tilt = (b[R20 + k], b[R21 + k], b[R22 + k])
+    tilt = (g[R20 + k], g[R21 + k], g[R22 + k])
     face = 0
     for j in range(1, 3):
         if abs(tilt[j]) > abs(tilt[face]):
@@ -299,32 +310,32 @@ def add_corners(b: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -
             y = -half[1] if tilt[1] > 0.0 else half[1]
         else:
             z = -half[2] if tilt[2] > 0.0 else half[2]
-        depth = -(b[OZ + k] + tilt[0] * x + tilt[1] * y + tilt[2] * z)
+        depth = -(g[OZ + k] + tilt[0] * x + tilt[1] * y + tilt[2] * z)
         if depth < 0.0:
             continue
-        px = b[R00 + k] * x + b[R01 + k] * y + b[R02 + k] * z - b[CX + k]
-        py = b[R10 + k] * x + b[R11 + k] * y + b[R12 + k] * z - b[CY + k]
-        zc = b[ZC + k]
+        px = g[R00 + k] * x + g[R01 + k] * y + g[R02 + k] * z - g[CX + k]
+        py = g[R10 + k] * x + g[R11 + k] * y + g[R12 + k] * z - g[CY + k]
+        zc = g[ZC + k]
         t[ls.A + n] = px
         t[ls.B + n] = py
-        t[ls.UZ + n] = b[GZ + k] + b[WX + k] * py - b[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
-        t[ls.UX + n] = b[GX + k] - b[WZ + k] * py
-        t[ls.UY + n] = b[GY + k] + b[WZ + k] * px
-        kxx = b[KXX + k]
-        kyy = b[KYY + k]
-        kzz = b[KZZ + k]
-        t[ls.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * b[KXY + k] * px * py + kyy * px * px)
-        t[ls.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * b[KYZ + k] * zc * py + kzz * py * py)
-        t[ls.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * b[KXZ + k] * zc * px + kzz * px * px)
+        t[ls.UZ + n] = g[GZ + k] + g[WX + k] * py - g[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
+        t[ls.UX + n] = g[GX + k] - g[WZ + k] * py
+        t[ls.UY + n] = g[GY + k] + g[WZ + k] * px
+        kxx = g[KXX + k]
+        kyy = g[KYY + k]
+        kzz = g[KZZ + k]
+        t[ls.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * g[KXY + k] * px * py + kyy * px * px)
+        t[ls.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * g[KYZ + k] * zc * py + kzz * py * py)
+        t[ls.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * g[KXZ + k] * zc * px + kzz * px * px)
         t[ls.BOUND + n] = 0.0
         n += 1
     return n
 
 
 @kernel()
-def solve_on_base(b: Floats, g: Floats, k: int, t: Floats, st: Ints, sums: Floats, dt: float) -> None:
+def solve_on_base(g: Floats, k: int, t: Floats, st: Ints, sums: Floats, dt: float) -> None:
     """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
-    n = add_corners(b, k, t, ct.gather_feet(g, k, t), sums, dt)
+    n = add_corners(g, k, t, ct.gather_feet(g, k, t), sums, dt)
     dx = dy = dz = dgx = dgy = dw = 0.0
     for stage in range(2):
         dx, dy, dz, dgx, dgy, dw, _ = ls.minimise(
@@ -345,34 +356,37 @@ def solve_on_base(b: Floats, g: Floats, k: int, t: Floats, st: Ints, sums: Float
 
 
 @kernel()
-def push(b: Floats, g: Floats) -> None:
-    """Add the impulses' d to the velocities; from that of G to that of the base's origin: v = v_G - w x (G - O)."""
+def advance(g: Floats, dt: float) -> None:
+    """(g): the impulses' d joins the velocities, O += dt v and R <- exp(dt w) R.
+
+    d is of G; of the base's origin: v = v_G - w x (G - O). TURN is the squared half-angle of the step's turn.
+    """
+    h = 0.5 * dt
     for k in range(LANES):
         dx = g[ct.DX + k]
         dy = g[ct.DY + k]
         dw = g[ct.DW + k]
-        px = b[CX + k]
-        py = b[CY + k]
-        oz = b[OZ + k]
-        b[WX + k] += dx
-        b[WY + k] += dy
-        b[WZ + k] += dw
-        b[VX + k] += g[ct.DGX + k] + dy * oz + dw * py
-        b[VY + k] += g[ct.DGY + k] - dw * px - dx * oz
-        b[VZ + k] += g[ct.DZ + k] - dx * py + dy * px
-
-
-@kernel()
-def integrate(b: Floats, dt: float) -> None:
-    """(g): O += dt v and R <- exp(dt w) R; TURN is the squared half-angle of that turn."""
-    h = 0.5 * dt
-    for k in range(LANES):
-        b[OX + k] += dt * b[VX + k]
-        b[OY + k] += dt * b[VY + k]
-        b[OZ + k] += dt * b[VZ + k]
-        x = h * b[WX + k]
-        y = h * b[WY + k]
-        z = h * b[WZ + k]
+        px = g[CX + k]
+        py = g[CY + k]
+        oz = g[OZ + k]
+        wx = g[WX + k] + dx
+        wy = g[WY + k] + dy
+        wz = g[WZ + k] + dw
+        vx = g[VX + k] + (g[ct.DGX + k] + dy * oz + dw * py)
+        vy = g[VY + k] + (g[ct.DGY + k] - dw * px - dx * oz)
+        vz = g[VZ + k] + (g[ct.DZ + k] - dx * py + dy * px)
+        g[WX + k] = wx
+        g[WY + k] = wy
+        g[WZ + k] = wz
+        g[VX + k] = vx
+        g[VY + k] = vy
+        g[VZ + k] = vz
+        g[OX + k] += dt * vx
+        g[OY + k] += dt * vy
+        g[OZ + k] = oz + dt * vz
+        x = h * wx
+        y = h * wy
+        z = h * wz
         a = x * x + y * y + z * z
         # cos(sqrt a) and sin(sqrt a) / sqrt a by Taylor series: exact to rounding for a <= 1, a turn of 2 rad a step.
         p = 1.0 / 479001600.0 - a * (1.0 / 87178291200.0 - a * (1.0 / 20922789888000.0))
@@ -386,18 +400,18 @@ def integrate(b: Floats, dt: float) -> None:
         x *= p
         y *= p
         z *= p
-        qw = b[QW + k]
-        qx = b[QX + k]
-        qy = b[QY + k]
-        qz = b[QZ + k]
+        qw = g[QW + k]
+        qx = g[QX + k]
+        qy = g[QY + k]
+        qz = g[QZ + k]
         ew = cw * qw - x * qx - y * qy - z * qz
         ex = cw * qx + x * qw + y * qz - z * qy
         ey = cw * qy - x * qz + y * qw + z * qx
         ez = cw * qz + x * qy - y * qx + z * qw
         # One Newton step keeps the quaternion's length at 1 to rounding.
         u = 1.5 - 0.5 * (ew * ew + ex * ex + ey * ey + ez * ez)
-        b[QW + k] = ew * u
-        b[QX + k] = ex * u
-        b[QY + k] = ey * u
-        b[QZ + k] = ez * u
-        b[TURN + k] = a
+        g[QW + k] = ew * u
+        g[QX + k] = ex * u
+        g[QY + k] = ey * u
+        g[QZ + k] = ez * u
+        g[TURN + k] = a

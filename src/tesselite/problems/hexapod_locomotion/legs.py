@@ -34,7 +34,7 @@ Ints = npt.NDArray[np.int64]
 # do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
 LANES = 4
 
-# Scratch for the sums, one value per lane: value of lane k at NAME + k. First the leg at work, then the sums.
+# At the head of the engine's array, value of lane k at NAME + k: first the leg at work, then the sums.
 Q1, Q2, QD1, QD2, TARGET1, TARGET2 = range(0, 6 * LANES, LANES)
 FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(6 * LANES, 13 * LANES, LANES)
 # First moment m c, momentum p and its derivative, angular momentum h and its derivative,
@@ -103,7 +103,7 @@ def cosine(x: float) -> float:
 
 
 @kernel()
-def add_leg(s: Floats, leg: int, dt: float) -> None:
+def add_leg(g: Floats, leg: int, dt: float) -> None:
     """Advance the servos of the leg at work by one step, add its links to the sums, and place its foot.
 
     Reads Q1..TARGET2; writes Q1..QD2 (new angles and rates) and the foot in the base frame: position F at the old
@@ -117,22 +117,22 @@ def add_leg(s: Floats, leg: int, dt: float) -> None:
     gain = SERVO_GAIN / dt
     for k in range(LANES):
         # (a) Servo: the new rates, and the accelerations that lead to them.
-        q1 = s[Q1 + k]
-        q2 = s[Q2 + k]
-        d1 = s[QD1 + k]
-        d2 = s[QD2 + k]
-        n1 = (s[TARGET1 + k] - q1) * gain
+        q1 = g[Q1 + k]
+        q2 = g[Q2 + k]
+        d1 = g[QD1 + k]
+        d2 = g[QD2 + k]
+        n1 = (g[TARGET1 + k] - q1) * gain
         n1 = SERVO_SPEED if n1 > SERVO_SPEED else n1
         n1 = -SERVO_SPEED if n1 < -SERVO_SPEED else n1
-        n2 = (s[TARGET2 + k] - q2) * gain
+        n2 = (g[TARGET2 + k] - q2) * gain
         n2 = SERVO_SPEED if n2 > SERVO_SPEED else n2
         n2 = -SERVO_SPEED if n2 < -SERVO_SPEED else n2
         e1 = (n1 - d1) * per_dt
         e2 = (n2 - d2) * per_dt
-        s[Q1 + k] = q1 + dt * n1
-        s[Q2 + k] = q2 + dt * n2
-        s[QD1 + k] = n1
-        s[QD2 + k] = n2
+        g[Q1 + k] = q1 + dt * n1
+        g[Q2 + k] = q2 + dt * n2
+        g[QD1 + k] = n1
+        g[QD2 + k] = n2
 
         psi = yaw + q1
         c = cosine(psi)
@@ -160,15 +160,15 @@ def add_leg(s: Floats, leg: int, dt: float) -> None:
         py = n * pix + c * piy
         pdx = c * qx - n * qy
         pdy = n * qx + c * qy
-        s[MCX + k] += rx
-        s[MCY + k] += ry
-        s[MCZ + k] += muz
-        s[PX + k] += px
-        s[PY + k] += py
-        s[PZ + k] += piz
-        s[PDX + k] += pdx
-        s[PDY + k] += pdy
-        s[PDZ + k] += qz
+        g[MCX + k] += rx
+        g[MCY + k] += ry
+        g[MCZ + k] += muz
+        g[PX + k] += px
+        g[PY + k] += py
+        g[PZ + k] += piz
+        g[PDX + k] += pdx
+        g[PDY + k] += pdy
+        g[PDZ + k] += qz
 
         # Second moments P about the coxa joint in the leg frame, and their derivative by q2.
         pxy = side * (_XA + _XB * C)
@@ -198,43 +198,43 @@ def add_leg(s: Floats, leg: int, dt: float) -> None:
         by = e2 * ly + dd * ly2 - e1 * pyz - d12 * pyz2 + d1 * ax
         bz = e2 * lz + dd * lz2 + e1 * kz + d12 * pyy2
         # ... about the base's origin, in the base frame.
-        s[HX + k] += c * ax - n * ay + hip_y * piz
-        s[HY + k] += n * ax + c * ay - hip_x * piz
-        s[HZ + k] += az + hip_x * py - hip_y * px
-        s[HDX + k] += c * bx - n * by + hip_y * qz
-        s[HDY + k] += n * bx + c * by - hip_x * qz
-        s[HDZ + k] += bz + hip_x * pdy - hip_y * pdx
+        g[HX + k] += c * ax - n * ay + hip_y * piz
+        g[HY + k] += n * ax + c * ay - hip_x * piz
+        g[HZ + k] += az + hip_x * py - hip_y * px
+        g[HDX + k] += c * bx - n * by + hip_y * qz
+        g[HDY + k] += n * bx + c * by - hip_x * qz
+        g[HDZ + k] += bz + hip_x * pdy - hip_y * pdx
 
         # Second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose).
         cc = c * c
         nn = n * n
         cn = c * n
-        s[SXX + k] += cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx
-        s[SXY + k] += cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx
-        s[SYY + k] += nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry
-        s[SXZ + k] += c * pxz - n * pyz + hip_x * muz
-        s[SYZ + k] += n * pxz + c * pyz + hip_y * muz
-        s[SZZ + k] += pzz
+        g[SXX + k] += cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx
+        g[SXY + k] += cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx
+        g[SYY + k] += nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry
+        g[SXZ + k] += c * pxz - n * pyz + hip_x * muz
+        g[SYZ + k] += n * pxz + c * pyz + hip_y * muz
+        g[SZZ + k] += pzz
         txx = -2.0 * d1 * pxy
         tyy = d2 * pyy2 - txx
         txy = d2 * pxy2 + d1 * (_XX - pyy)
         txz = d2 * pxz2 - d1 * pyz
         tyz = d2 * pyz2 + d1 * pxz
-        s[SDXX + k] += cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px
-        s[SDXY + k] += cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px
-        s[SDYY + k] += nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py
-        s[SDXZ + k] += c * txz - n * tyz + hip_x * piz
-        s[SDYZ + k] += n * txz + c * tyz + hip_y * piz
-        s[SDZZ + k] += d2 * pzz2
+        g[SDXX + k] += cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px
+        g[SDXY + k] += cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px
+        g[SDYY + k] += nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py
+        g[SDXZ + k] += c * txz - n * tyz + hip_x * piz
+        g[SDYZ + k] += n * txz + c * tyz + hip_y * piz
+        g[SDZZ + k] += d2 * pzz2
 
         # The foot.
         fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
-        s[FX + k] = hip_x + c * FOOT_X - n * fy
-        s[FY + k] = hip_y + n * FOOT_X + c * fy
-        s[FZ + k] = FEMUR_LENGTH * S - TIBIA_LENGTH
+        g[FX + k] = hip_x + c * FOOT_X - n * fy
+        g[FY + k] = hip_y + n * FOOT_X + c * fy
+        g[FZ + k] = FEMUR_LENGTH * S - TIBIA_LENGTH
         gx = -n1 * fy
         gy = -side * FEMUR_LENGTH * S * n2 + n1 * FOOT_X
-        s[FDX + k] = c * gx - n * gy
-        s[FDY + k] = n * gx + c * gy
-        s[FDZ + k] = FEMUR_LENGTH * C * n2
-        s[FD1 + k] = n1
+        g[FDX + k] = c * gx - n * gy
+        g[FDY + k] = n * gx + c * gy
+        g[FDZ + k] = FEMUR_LENGTH * C * n2
+        g[FD1 + k] = n1

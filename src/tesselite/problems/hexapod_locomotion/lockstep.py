@@ -15,7 +15,7 @@ import tesselite.problems.hexapod_locomotion.kinematic as kn
 import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
-from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
+from tesselite.problems.hexapod_locomotion.legs import LANES
 from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS
 
 Floats = npt.NDArray[np.float64]
@@ -35,18 +35,18 @@ _SCALE2 = JOINT_SCALE[1]
 
 @kernel()
 def start_lane(
-    b: Floats, g: Floats, pose: Floats, targets: Floats, k: int, values: Floats, start: Floats, signals: Floats
+    g: Floats, pose: Floats, targets: Floats, k: int, values: Floats, start: Floats, signals: Floats
 ) -> None:
     """Put a robot with the controller `values` (36,) into lane k, at the state `start`, joints at rest at 0.
 
     Writes the target angles of all joints for one period of the controller into targets[k] (100, 12).
     """
     for i in range(kn.STATE):
-        b[i * LANES + k] = start[i]
-    remember_pose(b, pose, k)
+        g[kn.OX + i * LANES + k] = start[i]
+    remember_pose(g, pose, k)
     for leg in range(N_LEGS):
         for i in range(6):
-            g[leg * ct.LEG + i * LANES + k] = 0.0
+            g[leg * ct.LEG + ct.Q1 + i * LANES + k] = 0.0
         g[leg * ct.LEG + ct.DEPTH + k] = -1.0
     for j in range(N_JOINTS):
         scale = values[3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
@@ -58,17 +58,17 @@ def start_lane(
 
 
 @kernel()
-def remember_pose(b: Floats, pose: Floats, k: int) -> float:
+def remember_pose(g: Floats, pose: Floats, k: int) -> float:
     """Keep lane k's pose as DART keeps it, rotation vector and position: how far it is from the one kept before."""
-    w = b[kn.QW + k]
-    x = b[kn.QX + k]
-    y = b[kn.QY + k]
-    z = b[kn.QZ + k]
+    w = g[kn.QW + k]
+    x = g[kn.QX + k]
+    y = g[kn.QY + k]
+    z = g[kn.QZ + k]
     if w < 0.0:
         w, x, y, z = -w, -x, -y, -z
     n = math.sqrt(x * x + y * y + z * z)
     f = 2.0 if n < 1e-12 else 2.0 * math.atan2(n, w) / n
-    now = (f * x, f * y, f * z, b[kn.OX + k], b[kn.OY + k], b[kn.OZ + k])
+    now = (f * x, f * y, f * z, g[kn.OX + k], g[kn.OY + k], g[kn.OZ + k])
     moved = 0.0
     for i in range(6):
         change = now[i] - pose[i * LANES + k]
@@ -88,10 +88,10 @@ def touching_feet(g: Floats, k: int) -> int:
 
 
 @kernel()
-def record(b: Floats, g: Floats, k: int, line: Floats) -> None:
+def record(g: Floats, k: int, line: Floats) -> None:
     """Write lane k's state and joints into one line of the tape."""
     for i in range(kn.STATE):
-        line[i] = b[i * LANES + k]
+        line[i] = g[kn.OX + i * LANES + k]
     for leg in range(N_LEGS):
         line[kn.STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
         line[kn.STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
@@ -124,9 +124,7 @@ def simulate(
     recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each
     leg (12).
     """
-    s = np.zeros(LEG_SCRATCH)
-    b = np.zeros(kn.BASE_SCRATCH)
-    g = np.zeros(ct.ARRAY)
+    g = np.zeros(kn.ARRAY)
     t = np.zeros(ls.TABLE)
     st = np.zeros(ls.STATES, np.int64)
     targets = np.zeros((LANES, PERIOD, N_JOINTS))
@@ -144,12 +142,12 @@ def simulate(
                 step[k] = still[k] = end[k] = 0
                 for leg in range(N_LEGS):
                     touches[waiting, leg] = 0
-                start_lane(b, g, pose, targets, k, rows[waiting], start, signals)
+                start_lane(g, pose, targets, k, rows[waiting], start, signals)
                 waiting += 1
                 busy += 1
             elif row[k] < 0:  # an idle lane hovers, so that it stays finite
                 for i in range(kn.STATE):
-                    b[i * LANES + k] = 1.0 if i == 2 or i == 3 else 0.0
+                    g[kn.OX + i * LANES + k] = 1.0 if i == 2 or i == 3 else 0.0
         if busy == 0:
             return
         for k in range(LANES):
@@ -159,12 +157,11 @@ def simulate(
                     g[leg * ct.LEG + ct.TARGET1 + k] = targets[k, sample, 2 * leg]
                     g[leg * ct.LEG + ct.TARGET2 + k] = targets[k, sample, 2 * leg + 1]
             if row[k] >= 0 and step[k] < tape.shape[1]:
-                record(b, g, k, tape[row[k], step[k]])
+                record(g, k, tape[row[k], step[k]])
 
-        kn.rotate(b)
-        kn.move_legs(s, g, present, dt)
-        kn.free_velocity(b, s, g, sums, dt)
-        kn.find_contacts(b, g, present, sums, dt)
+        kn.move_legs(g, present, dt)
+        kn.free_velocity(g, sums, dt)
+        kn.find_contacts(g, present, sums, dt)
         ct.solve(g, t, st)
 
         # Rules on the pose at the start of the step, and which feet touched there.
@@ -172,21 +169,20 @@ def simulate(
             r = row[k]
             if r < 0:
                 continue
-            if b[kn.LOW + k] <= 0.0:
+            if g[kn.LOW + k] <= 0.0:
                 if step[k] < n_steps:
                     end[k] = BODY_TOUCHED
                 else:
-                    kn.solve_on_base(b, g, k, t, st, sums, dt)
-            elif not b[kn.ZC + k] <= MAX_HEIGHT:
-                end[k] = TOO_HIGH if b[kn.ZC + k] > MAX_HEIGHT else DIVERGED
+                    kn.solve_on_base(g, k, t, st, sums, dt)
+            elif not g[kn.ZC + k] <= MAX_HEIGHT:
+                end[k] = TOO_HIGH if g[kn.ZC + k] > MAX_HEIGHT else DIVERGED
             if step[k] < n_steps:
                 for leg in range(N_LEGS):  # without a branch: feet come and go unpredictably
                     touches[r, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
             if step[k] < tape.shape[1]:
                 tape[r, step[k], kn.STATE] = touching_feet(g, k)
 
-        kn.push(b, g)
-        kn.integrate(b, dt)
+        kn.advance(g, dt)
 
         # Rules on the pose at the end of the step.
         for k in range(LANES):
@@ -195,12 +191,12 @@ def simulate(
                 continue
             if end[k] == RUNNING:
                 step[k] += 1
-                if not b[kn.TURN + k] <= 1.0:
+                if not g[kn.TURN + k] <= 1.0:
                     end[k] = DIVERGED
-                elif b[kn.QX + k] * b[kn.QX + k] + b[kn.QY + k] * b[kn.QY + k] >= 0.5:  # R22 <= 0
+                elif g[kn.QX + k] * g[kn.QX + k] + g[kn.QY + k] * g[kn.QY + k] >= 0.5:  # R22 <= 0
                     end[k] = TILTED
                 elif step[k] >= n_steps:
-                    moved = remember_pose(b, pose, k)
+                    moved = remember_pose(g, pose, k)
                     if step[k] > n_steps:
                         still[k] = still[k] + 1 if moved < STILL else 0
                         if still[k] >= STILL_STEPS:
@@ -209,7 +205,7 @@ def simulate(
                             end[k] = RESTLESS
                 if end[k] != RUNNING:
                     for i in range(kn.STATE):
-                        finals[r, i] = b[i * LANES + k]
+                        finals[r, i] = g[kn.OX + i * LANES + k]
             if end[k] != RUNNING:
                 ends[r, 0] = end[k]
                 ends[r, 1] = step[k]
