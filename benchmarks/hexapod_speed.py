@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import time
 from collections.abc import Callable
 
 import numba
 import numpy as np
 
-from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic
+from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, STEP, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
 from tesselite.problems.hexapod_locomotion.legs import LANES
@@ -96,6 +97,30 @@ def parts(repeats: int) -> dict[str, float]:
     return {name: value / n / LANES * 1e9 for name, value in times.items()}
 
 
+def vector_shares() -> dict[str, float]:
+    """Share of the arithmetic of each part that the compiler turned into vector instructions (x86 only)."""
+    array, number = numba.float64[::1], numba.float64
+    given = (
+        numba.types.Array(numba.float64, 1, "C", readonly=True),
+        numba.types.Array(numba.int64, 1, "C", readonly=True),
+    )
+    parts = {
+        legs.add_leg: (array, numba.int64, number),
+        kinematic.free_velocity: (array, given[0], number),
+        kinematic.find_contacts: (array, given[1], given[0], number),
+        kinematic.advance: (array, number),
+        contact.normal_pass: (array, numba.boolean),
+        contact.friction_pass: (array, numba.boolean),
+    }
+    shares = {}
+    for part, types in parts.items():
+        compiled = numba.njit(numba.void(*types), error_model="numpy")(part.py_func)
+        text = compiled.inspect_asm(compiled.signatures[0])
+        packed, single = (len(re.findall(rf"v(?:add|sub|mul|div){kind}\b", text)) for kind in ("pd", "sd"))
+        shares[part.__name__] = packed / max(1, packed + single)
+    return shares
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rows", type=int, default=512)
@@ -129,6 +154,8 @@ def main() -> None:
     print(f"\none step of one robot: {step:.0f} ns ({steps:.0f} steps an evaluation), of which")
     for name, value in parts(arguments.repeats).items():
         print(f"  {name:24s} {value:5.0f} ns")
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in vector_shares().items())
+    print(f"  arithmetic in vector instructions: {shares}")
     print("  the rest: further passes of the contact problem (2.6 on average, as many as the slowest of")
     print(f"  {LANES} robots needs), the line search, targets, rules and counting")
 
