@@ -82,7 +82,7 @@ def parts(repeats: int) -> dict[str, float]:
     g[kinematic.OX : kinematic.OX + 13 * LANES] = np.repeat(settled(), LANES)
     goal = targets(np.random.default_rng(0).choice(LEVELS, (1, 36)), 1)[0, 0]
     for joint in range(12):
-        at = (joint // 2) * contact.LEG + contact.TARGET1 + (joint % 2) * LANES
+        at = (joint // 2) * legs.LEG + legs.TARGET1 + (joint % 2) * LANES
         g[at : at + LANES] = goal[joint]
     works = {
         "legs": lambda n: repeat_legs(n, g, shape.present, STEP),
