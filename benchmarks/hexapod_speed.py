@@ -105,7 +105,7 @@ def vector_shares() -> dict[str, float]:
         numba.types.Array(numba.int64, 1, "C", readonly=True),
     )
     parts = {
-        legs.add_leg: (array, numba.int64, number),
+        kinematic.move_legs: (array, given[1], number),
         kinematic.free_velocity: (array, given[0], number),
         kinematic.find_contacts: (array, given[1], given[0], number),
         kinematic.advance: (array, number),
