@@ -242,3 +242,6 @@ def test_the_papers_numbers_stand_beside_ours():
     assert len(table.rows) == 27
     for row in table.rows:
         assert float(row[3].split()[0]) == pytest.approx(float(row[2]), abs=0.0011)
+    one = comparison(study, AS_IN_THE_PAPER["maze"])
+    one = replace(one, groups=tuple(replace(group, trials=group.trials[:1]) for group in one.groups))
+    assert numbers_table(study, one).rows[0][3] == "0.72"  # a single run has no quartiles

@@ -303,6 +303,14 @@ def test_forecast(toy):
 def test_report(toy):
     with pytest.raises(ValueError, match="no trial is finished"):
         write_report(STUDY, toy)
+    papers = tuple(replace(pair, ours=False) for pair in STUDY.pairs)
+    noted = replace(STUDY, pairs=papers, notes=("One pair is ours.",))
+    run(STUDY, toy, 1)
+    text = write_report(noted, toy)[0].read_text()
+    assert "3 pairs, 1 run each of 400 evaluations" in text
+    assert "is ours" not in text
+    ours = replace(noted, pairs=(replace(papers[0], ours=True), *papers[1:]))
+    assert "One pair is ours." in write_report(ours, toy)[0].read_text()
     run(STUDY, toy, 2)
     files = write_report(STUDY, toy)
     text = files[0].read_text()

@@ -88,7 +88,7 @@ def numbers_table(study: Study, comparison: Comparison) -> Table | None:
             if not len(values):
                 continue
             low, high = np.quantile(values, [0.25, 0.75])
-            ours = f"{shown(median(values))} [{shown(float(low))}, {shown(float(high))}]"
+            ours = shown(median(values)) + (f" [{shown(float(low))}, {shown(float(high))}]" if len(values) > 1 else "")
         rows.append([number.label, group.label, number.paper, ours, len(group.trials), number.place])
     if not rows:
         return None

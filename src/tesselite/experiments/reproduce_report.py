@@ -74,11 +74,11 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
     lines = [
         f"# {study.title}",
         "",
-        f"{len(comparison.groups)} pairs, {few if few == many else f'{few} to {many}'} runs each of "
+        f"{len(comparison.groups)} pairs, {few if few == many else f'{few} to {many}'} run{'s'[: many > 1]} each of "
         f"{' or '.join(f'{n:,}' for n in evaluations)} evaluations (the paper: {study.paper_trials} runs of "
         f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
         "",
-        *(f"{note}\n" for note in study.notes),
+        *(f"{note}\n" for note in study.notes if any(group.ours for group in comparison.groups)),
         *_other_settings(study),
     ]
     if changed:

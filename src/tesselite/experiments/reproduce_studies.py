@@ -68,6 +68,7 @@ class Study:
     """Pairs that are compared, and how: fitness levels of the expected quality, queries, contrasts to test.
 
     `scale` turns fitness into the unit of `fitness_name`. `paper_trials` and `paper_evaluations` are the paper's scale.
+    `notes` tell about the pairs that are ours.
     """
 
     name: str
