@@ -83,6 +83,15 @@ def test_boxes_say_how_many_runs_failed():
         assert [text.get_text() for ax in made.axes for text in ax.texts] == ["3 of 5 failed"]
 
 
+@pytest.mark.parametrize("runs", [1, 5, 6])
+def test_few_runs_are_dots(runs):
+    trials = tuple(trial("a", i, {"training": [1.0 + i]}) for i in range(runs))
+    with figure() as made:
+        draw_best(made, Comparison((Group("a", "A", trials),)))
+        dots = [line.get_ydata().tolist() for ax in made.axes for line in ax.lines if line.get_marker() == "o"]
+    assert dots == ([] if runs == 6 else [[1.0 + i for i in range(runs)]])
+
+
 def test_quality_is_over_runs_times_scenarios():
     comparison = Comparison(groups())
     a, _ = comparison.groups

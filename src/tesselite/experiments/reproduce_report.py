@@ -18,7 +18,8 @@ from tesselite.report.scenario_drawings import scenario_drawing
 
 _FIGURES = {
     "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
-    "ranges; crosses: outliers). Runs without any valid solution in a setting are not in its box but counted above it.",
+    "ranges; crosses: outliers; dots: the runs, where they are five or fewer). Runs without any valid solution in a "
+    "setting are not in its box but counted above it.",
     "niches_and_spread": "Share of filled niches, and spread.",
     "expected_quality": "Expected quality.",
     "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",

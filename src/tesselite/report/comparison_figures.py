@@ -19,6 +19,7 @@ from tesselite.report.style import figure, save
 
 _HUES = ("Blues", "Oranges", "Greens", "Purples", "Greys")
 _DASHES = ("-", "--", "-.", ":")
+_FEW_RUNS = 5  # and each is drawn
 
 
 def colours(groups: Sequence[Group]) -> dict[str, Any]:
@@ -38,7 +39,8 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
 def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict[str, Any]) -> None:
     """One box for each group: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
 
-    Runs that are infinitely bad cannot be drawn; above their box stands how many there are.
+    A box of few runs says little, so each of these is a dot in it. Runs that are infinitely bad cannot be drawn; above
+    their box stands how many there are.
     """
     for place, of_group in enumerate(values, 1):
         failed = int(np.isinf(of_group).sum())
@@ -56,8 +58,13 @@ def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict
         whiskerprops={"linewidth": 0.6},
         capprops={"linewidth": 0.6},
     )
-    for box, group in zip(drawn["boxes"], groups, strict=True):
+    for place, (box, group, of_group) in enumerate(zip(drawn["boxes"], groups, values, strict=True), 1):
         box.set(**_face(group, shades))
+        finite = np.asarray(of_group)[np.isfinite(of_group)]
+        if len(finite) <= _FEW_RUNS:
+            face = _face(group, shades)
+            look = {"markerfacecolor": face["facecolor"], "markeredgecolor": face["edgecolor"], "markeredgewidth": 0.8}
+            ax.plot(np.full(len(finite), place), finite, linestyle="", marker="o", markersize=4, zorder=4, **look)
     ax.set_xticks([])
     ax.set_xlim(0.4, len(groups) + 0.6)
 
