@@ -82,7 +82,7 @@ def parts(repeats: int) -> dict[str, float]:
     g[kinematic.OX : kinematic.OX + 13 * LANES] = np.repeat(settled(), LANES)
     goal = targets(np.random.default_rng(0).choice(LEVELS, (1, 36)), 1)[0, 0]
     for joint in range(12):
-        at = (joint // 2) * legs.LEG + legs.TARGET1 + (joint % 2) * LANES
+        at = (joint // 2) * contact.LEG + contact.TARGET1 + (joint % 2) * LANES
         g[at : at + LANES] = goal[joint]
     works = {
         "legs": lambda n: repeat_legs(n, g, shape.present, STEP),
@@ -105,7 +105,7 @@ def vector_shares() -> dict[str, float]:
         numba.types.Array(numba.int64, 1, "C", readonly=True),
     )
     parts = {
-        kinematic.move_legs: (array, given[1], number),
+        legs.add_leg: (array, numba.int64, number),
         kinematic.free_velocity: (array, given[0], number),
         kinematic.find_contacts: (array, given[1], given[0], number),
         kinematic.advance: (array, number),

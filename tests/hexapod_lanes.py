@@ -6,7 +6,6 @@ import numpy as np
 
 from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
-from tesselite.problems.hexapod_locomotion import legs as lg
 from tesselite.problems.hexapod_locomotion import line_search as ls
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.legs import LANES
@@ -25,7 +24,7 @@ class Lanes:
             self.leg(leg, ct.DEPTH)[:] = -1.0
 
     def leg(self, leg: int, name: int) -> np.ndarray:
-        return self.g[leg * lg.LEG + name : leg * lg.LEG + name + LANES]
+        return self.g[leg * ct.LEG + name : leg * ct.LEG + name + LANES]
 
     def value(self, name: int) -> np.ndarray:
         return self.g[name : name + LANES]

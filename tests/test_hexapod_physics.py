@@ -10,7 +10,6 @@ from hexapod_lanes import Lanes, links, momenta, rotation
 from tesselite.problems.hexapod_locomotion import TRIPOD, lockstep
 from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
-from tesselite.problems.hexapod_locomotion import legs as lg
 from tesselite.problems.hexapod_locomotion import line_search as ls
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, signal_table, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
@@ -37,11 +36,11 @@ def test_free_fall_with_moving_legs_conserves_momentum_and_angular_momentum(miss
     for dt in (1e-4, 1e-5):
         rng = np.random.default_rng(5)
         lanes = Lanes(shape, random_states(rng, 100.0))
-        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), lg.Q1, lg.Q2)
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)), lg.TARGET1, lg.TARGET2)
+        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), ct.Q1, ct.Q2)
+        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)), ct.TARGET1, ct.TARGET2)
 
         def measure(lanes=lanes):
-            q, qd = lanes.joints(lg.Q1, lg.Q2), lanes.joints(lg.QD1, lg.QD2)
+            q, qd = lanes.joints(ct.Q1, ct.Q2), lanes.joints(ct.QD1, ct.QD2)
             return [momenta(shape, lanes.states[k], q[k], qd[k]) for k in range(LANES)]
 
         before = measure()
@@ -49,7 +48,7 @@ def test_free_fall_with_moving_legs_conserves_momentum_and_angular_momentum(miss
         for _ in range(steps):
             lanes.step(dt)
         after = measure()
-        assert np.abs(lanes.joints(lg.QD1, lg.QD2)[:, [1, 3]]).max() > 5  # the legs do move
+        assert np.abs(lanes.joints(ct.QD1, ct.QD2)[:, [1, 3]]).max() > 5  # the legs do move
         fall = np.array([0, 0, -shape.mass * GRAVITY * steps * dt])
         errors.append(
             [
@@ -69,7 +68,7 @@ def test_sums_over_the_legs_agree_with_the_chain_joint_by_joint():
     shape = body((3,))
     lanes = Lanes(shape, random_states(rng, 100.0))
     q = rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1]
-    lanes.set_joints(q, lg.Q1, lg.Q2)
+    lanes.set_joints(q, ct.Q1, ct.Q2)
     lanes.before_contacts(DT)
     for k in range(LANES):
         state = lanes.states[k]
@@ -118,9 +117,9 @@ def test_contact_impulses_solve_the_boxed_problem_on_random_states():
     solved = slipping = sticking = 0
     for _ in range(40):
         lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), lg.Q1, lg.Q2)
-        lanes.set_joints(rng.uniform(-3, 3, (LANES, 6, 2)), lg.QD1, lg.QD2)
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], lg.TARGET1, lg.TARGET2)
+        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), ct.Q1, ct.Q2)
+        lanes.set_joints(rng.uniform(-3, 3, (LANES, 6, 2)), ct.QD1, ct.QD2)
+        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], ct.TARGET1, ct.TARGET2)
         lanes.before_contacts(DT)
         ct.solve(lanes.g, lanes.t, lanes.st)
         for k in range(LANES):
@@ -153,7 +152,7 @@ def test_the_line_search_ends_at_the_same_minimum_as_the_passes():
     compared = 0
     for _ in range(30):
         lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], lg.TARGET1, lg.TARGET2)
+        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], ct.TARGET1, ct.TARGET2)
         lanes.before_contacts(DT)
         ct.solve(lanes.g, lanes.t, lanes.st)
         for k in range(LANES):
@@ -194,7 +193,7 @@ def test_friction_stays_within_its_bounds_while_walking():
     goals = targets(TRIPOD[None], 200)[0]
     slipped = 0
     for step in range(200):
-        lanes.set_joints(np.broadcast_to(goals[step].reshape(6, 2), (LANES, 6, 2)), lg.TARGET1, lg.TARGET2)
+        lanes.set_joints(np.broadcast_to(goals[step].reshape(6, 2), (LANES, 6, 2)), ct.TARGET1, ct.TARGET2)
         lanes.before_contacts(DT)
         ct.solve(lanes.g, lanes.t, lanes.st)
         mass_matrix, _, _, feet = contact_problem(lanes, 0)

@@ -27,19 +27,25 @@ import numpy.typing as npt
 
 import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod_locomotion.legs import LANES, LEG, SUMS
+from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod_locomotion.robot import FRICTION, N_LEGS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# In the block of each leg, behind what `legs` has there, its foot's contact: place, free velocities, weights (0 for a
-# foot in the air), depth below the floor; bound and friction weights of stage 2 (0 where stage 1 found no normal
-# impulse); state of stage 1, states of stage 2.
-A, B, UZ, UX, UY, WZ, WX, WY, DEPTH, BOUND, EX, EY, S1, SZ, SX, SY = range(SUMS + 13 * LANES, SUMS + LEG, LANES)
+# All that the engine knows of its robots is in one array: only then are rows known not to overlap, and loops over lanes
+# become vector instructions. First what `legs` works on, then, per leg, value of lane k at leg * LEG + NAME + k: joints
+# and foot (see `legs`), then the contact: place, free velocities, weights (0 for a foot in the air), depth below the
+# floor; bound and friction weights of stage 2 (0 where stage 1 found no normal impulse); state of stage 1, states of
+# stage 2.
+(
+    Q1, Q2, QD1, QD2, TARGET1, TARGET2, FX, FY, FZ, FDX, FDY, FDZ, FD1,
+    A, B, UZ, UX, UY, WZ, WX, WY, DEPTH, BOUND, EX, EY, S1, SZ, SX, SY,
+) = range(LEG_SCRATCH, LEG_SCRATCH + 29 * LANES, LANES)  # fmt: skip
+LEG = 29 * LANES
 
 # Behind the legs: inertia M (set by `kinematic`), d, and how many rows missed their guess.
-_BEHIND = SUMS + N_LEGS * LEG
+_BEHIND = LEG_SCRATCH + N_LEGS * LEG
 M, Z, JXX, JXY, JXZ, JYY, JYZ, JZZ, DX, DY, DZ, DGX, DGY, DW, MISSES = range(_BEHIND, _BEHIND + 15 * LANES, LANES)
 ARRAY = _BEHIND + 15 * LANES
 

@@ -15,13 +15,14 @@ import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
-from tesselite.problems.hexapod_locomotion.legs import LANES
+from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod_locomotion.robot import (
     BASE_INERTIA,
     BASE_SIZE,
     FOOT_RADIUS,
     FRICTION,
     GRAVITY,
+    N_LEGS,
     PUSH_OUT_SHARE,
     PUSH_OUT_SPEED,
     SOFTNESS,
@@ -48,24 +49,33 @@ _HALF_X, _HALF_Y, _HALF_Z = (size / 2 for size in BASE_SIZE)
 _STIFFNESS = 1.0 / SOFTNESS
 
 
+@kernel(forceinline=True)
+def _copy_row(g: Floats, source: int, to: int) -> None:
+    """Copy a row of lanes, four at a time: all are read before one is written, so that it becomes one instruction."""
+    for i in range(0, LANES, 4):
+        a, b, c, d = g[source + i], g[source + i + 1], g[source + i + 2], g[source + i + 3]
+        g[to + i] = a
+        g[to + i + 1] = b
+        g[to + i + 2] = c
+        g[to + i + 3] = d
+
+
 @kernel()
 def move_legs(g: Floats, present: Ints, dt: float) -> None:
     """(a), (b): advance the servos, and sum the links that are there, for every lane."""
-    for i in range(lg.SUMS):
+    for i in range(13 * LANES, LEG_SCRATCH):
         g[i] = 0.0
-    # Not in a loop: a leg's rows are to be at places that are constants.
-    if present[0] == 1:
-        lg.add_leg(g, 0, dt)
-    if present[1] == 1:
-        lg.add_leg(g, 1, dt)
-    if present[2] == 1:
-        lg.add_leg(g, 2, dt)
-    if present[3] == 1:
-        lg.add_leg(g, 3, dt)
-    if present[4] == 1:
-        lg.add_leg(g, 4, dt)
-    if present[5] == 1:
-        lg.add_leg(g, 5, dt)
+    for leg in range(N_LEGS):
+        if present[leg] == 1:
+            at = leg * ct.LEG + ct.Q1
+            # The leg at work is copied to constant places: only then are the lanes known not to overlap.
+            for row in range(0, 6 * LANES, LANES):
+                _copy_row(g, at + row, row)
+            lg.add_leg(g, leg, dt)
+            for row in range(0, 4 * LANES, LANES):
+                _copy_row(g, row, at + row)
+            for row in range(6 * LANES, 13 * LANES, LANES):
+                _copy_row(g, row, at + row)
 
 
 @kernel()
@@ -228,16 +238,16 @@ def _find_contact(g: Floats, i: int, here: bool, im: float, share: float, turn: 
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = turn
     cx, cy, z, oz, gx, gy, gz, wx, wy, wz = base
     kxx, kxy, kxz, kyy, kyz, kzz = inverse
-    fx = g[lg.FX + i]
-    fy = g[lg.FY + i]
-    fz = g[lg.FZ + i]
+    fx = g[ct.FX + i]
+    fy = g[ct.FY + i]
+    fz = g[ct.FZ + i]
     height = oz + r20 * fx + r21 * fy + r22 * fz
     x = r00 * fx + r01 * fy + r02 * fz - cx
     y = r10 * fx + r11 * fy + r12 * fz - cy
-    dx = g[lg.FDX + i]
-    dy = g[lg.FDY + i]
-    dz = g[lg.FDZ + i]
-    d1 = g[lg.FD1 + i]
+    dx = g[ct.FDX + i]
+    dy = g[ct.FDY + i]
+    dz = g[ct.FDZ + i]
+    d1 = g[ct.FD1 + i]
     depth = FOOT_RADIUS - height
     push = depth * share
     push = PUSH_OUT_SPEED if push > PUSH_OUT_SPEED else push
@@ -280,11 +290,11 @@ def find_contacts(g: Floats, present: Ints, sums: Floats, dt: float) -> None:
         )  # fmt: skip
         inverse = g[KXX + k], g[KXY + k], g[KXZ + k], g[KYY + k], g[KYZ + k], g[KZZ + k]
         _find_contact(g, k, here0, im, share, turn, base, inverse)
-        _find_contact(g, lg.LEG + k, here1, im, share, turn, base, inverse)
-        _find_contact(g, 2 * lg.LEG + k, here2, im, share, turn, base, inverse)
-        _find_contact(g, 3 * lg.LEG + k, here3, im, share, turn, base, inverse)
-        _find_contact(g, 4 * lg.LEG + k, here4, im, share, turn, base, inverse)
-        _find_contact(g, 5 * lg.LEG + k, here5, im, share, turn, base, inverse)
+        _find_contact(g, ct.LEG + k, here1, im, share, turn, base, inverse)
+        _find_contact(g, 2 * ct.LEG + k, here2, im, share, turn, base, inverse)
+        _find_contact(g, 3 * ct.LEG + k, here3, im, share, turn, base, inverse)
+        _find_contact(g, 4 * ct.LEG + k, here4, im, share, turn, base, inverse)
+        _find_contact(g, 5 * ct.LEG + k, here5, im, share, turn, base, inverse)
 
 
 @kernel()

@@ -34,18 +34,16 @@ Ints = npt.NDArray[np.int64]
 # do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
 LANES = 4
 
-# All that the engine knows of its robots is in one array, at places that are constants: only then is it known to the
-# compiler that rows do not overlap, and loops over lanes become vector instructions. At its head are the sums, value of
-# lane k at NAME + k: first moment m c, momentum p and its derivative, angular momentum h and its derivative, second
-# moments S and their derivative.
+# At the head of the engine's array, value of lane k at NAME + k: first the leg at work, then the sums.
+Q1, Q2, QD1, QD2, TARGET1, TARGET2 = range(0, 6 * LANES, LANES)
+FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(6 * LANES, 13 * LANES, LANES)
+# First moment m c, momentum p and its derivative, angular momentum h and its derivative,
+# second moments S and their derivative.
 (
     MCX, MCY, MCZ, PX, PY, PZ, PDX, PDY, PDZ, HX, HY, HZ, HDX, HDY, HDZ,
     SXX, SXY, SXZ, SYY, SYZ, SZZ, SDXX, SDXY, SDXZ, SDYY, SDYZ, SDZZ,
-) = range(0, 27 * LANES, LANES)  # fmt: skip
-SUMS = 27 * LANES
-# Then a block for each leg, value of lane k at leg * LEG + NAME + k: joints and foot, and what `contact` adds.
-Q1, Q2, QD1, QD2, TARGET1, TARGET2, FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(SUMS, SUMS + 13 * LANES, LANES)
-LEG = 29 * LANES
+) = range(13 * LANES, 40 * LANES, LANES)  # fmt: skip
+LEG_SCRATCH = 40 * LANES
 
 # A leg's links as (x, alpha, beta, gamma, mass): where their centres of mass are.
 _LINKS = (
@@ -104,9 +102,9 @@ def cosine(x: float) -> float:
     return 1.0 - y * (0.5 - y * p)
 
 
-@kernel(forceinline=True)
+@kernel()
 def add_leg(g: Floats, leg: int, dt: float) -> None:
-    """Advance the servos of a leg by one step, add its links to the sums, and place its foot.
+    """Advance the servos of the leg at work by one step, add its links to the sums, and place its foot.
 
     Reads Q1..TARGET2; writes Q1..QD2 (new angles and rates) and the foot in the base frame: position F at the old
     angles, velocity FD there with the new rates, and FD1, the new rate of J1.
@@ -118,24 +116,23 @@ def add_leg(g: Floats, leg: int, dt: float) -> None:
     per_dt = 1.0 / dt
     gain = SERVO_GAIN / dt
     for k in range(LANES):
-        i = leg * LEG + k
         # (a) Servo: the new rates, and the accelerations that lead to them.
-        q1 = g[Q1 + i]
-        q2 = g[Q2 + i]
-        d1 = g[QD1 + i]
-        d2 = g[QD2 + i]
-        n1 = (g[TARGET1 + i] - q1) * gain
+        q1 = g[Q1 + k]
+        q2 = g[Q2 + k]
+        d1 = g[QD1 + k]
+        d2 = g[QD2 + k]
+        n1 = (g[TARGET1 + k] - q1) * gain
         n1 = SERVO_SPEED if n1 > SERVO_SPEED else n1
         n1 = -SERVO_SPEED if n1 < -SERVO_SPEED else n1
-        n2 = (g[TARGET2 + i] - q2) * gain
+        n2 = (g[TARGET2 + k] - q2) * gain
         n2 = SERVO_SPEED if n2 > SERVO_SPEED else n2
         n2 = -SERVO_SPEED if n2 < -SERVO_SPEED else n2
         e1 = (n1 - d1) * per_dt
         e2 = (n2 - d2) * per_dt
-        g[Q1 + i] = q1 + dt * n1
-        g[Q2 + i] = q2 + dt * n2
-        g[QD1 + i] = n1
-        g[QD2 + i] = n2
+        g[Q1 + k] = q1 + dt * n1
+        g[Q2 + k] = q2 + dt * n2
+        g[QD1 + k] = n1
+        g[QD2 + k] = n2
 
         psi = yaw + q1
         c = cosine(psi)
@@ -232,12 +229,12 @@ def add_leg(g: Floats, leg: int, dt: float) -> None:
 
         # The foot.
         fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
-        g[FX + i] = hip_x + c * FOOT_X - n * fy
-        g[FY + i] = hip_y + n * FOOT_X + c * fy
-        g[FZ + i] = FEMUR_LENGTH * S - TIBIA_LENGTH
+        g[FX + k] = hip_x + c * FOOT_X - n * fy
+        g[FY + k] = hip_y + n * FOOT_X + c * fy
+        g[FZ + k] = FEMUR_LENGTH * S - TIBIA_LENGTH
         gx = -n1 * fy
         gy = -side * FEMUR_LENGTH * S * n2 + n1 * FOOT_X
-        g[FDX + i] = c * gx - n * gy
-        g[FDY + i] = n * gx + c * gy
-        g[FDZ + i] = FEMUR_LENGTH * C * n2
-        g[FD1 + i] = n1
+        g[FDX + k] = c * gx - n * gy
+        g[FDY + k] = n * gx + c * gy
+        g[FDZ + k] = FEMUR_LENGTH * C * n2
+        g[FD1 + k] = n1

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.kinematic as kn
-import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
 from tesselite.compiled import kernel
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
@@ -47,8 +46,8 @@ def start_lane(
     remember_pose(g, pose, k)
     for leg in range(N_LEGS):
         for i in range(6):
-            g[leg * lg.LEG + lg.Q1 + i * LANES + k] = 0.0
-        g[leg * lg.LEG + ct.DEPTH + k] = -1.0
+            g[leg * ct.LEG + ct.Q1 + i * LANES + k] = 0.0
+        g[leg * ct.LEG + ct.DEPTH + k] = -1.0
     for j in range(N_JOINTS):
         scale = values[3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
         # To the nearest level: 100 * 0.35 is meant to be 35.
@@ -83,7 +82,7 @@ def touching_feet(g: Floats, k: int) -> int:
     """Lane k's feet that touch the floor, as bits. The depth of a leg that is not there stays below 0."""
     feet = 0
     for leg in range(N_LEGS):
-        if g[leg * lg.LEG + ct.DEPTH + k] >= 0.0:
+        if g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
             feet |= 1 << leg
     return feet
 
@@ -94,8 +93,8 @@ def record(g: Floats, k: int, line: Floats) -> None:
     for i in range(kn.STATE):
         line[i] = g[kn.OX + i * LANES + k]
     for leg in range(N_LEGS):
-        line[kn.STATE + 1 + 2 * leg] = g[leg * lg.LEG + lg.Q1 + k]
-        line[kn.STATE + 2 + 2 * leg] = g[leg * lg.LEG + lg.Q2 + k]
+        line[kn.STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
+        line[kn.STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
 
 
 @kernel()
@@ -155,8 +154,8 @@ def simulate(
             if row[k] >= 0 and step[k] < n_steps:
                 sample = (3 * step[k]) // 2 % PERIOD
                 for leg in range(N_LEGS):
-                    g[leg * lg.LEG + lg.TARGET1 + k] = targets[k, sample, 2 * leg]
-                    g[leg * lg.LEG + lg.TARGET2 + k] = targets[k, sample, 2 * leg + 1]
+                    g[leg * ct.LEG + ct.TARGET1 + k] = targets[k, sample, 2 * leg]
+                    g[leg * ct.LEG + ct.TARGET2 + k] = targets[k, sample, 2 * leg + 1]
             if row[k] >= 0 and step[k] < tape.shape[1]:
                 record(g, k, tape[row[k], step[k]])
 
@@ -179,7 +178,7 @@ def simulate(
                 end[k] = TOO_HIGH if g[kn.ZC + k] > MAX_HEIGHT else DIVERGED
             if step[k] < n_steps:
                 for leg in range(N_LEGS):  # without a branch: feet come and go unpredictably
-                    touches[r, leg] += g[leg * lg.LEG + ct.DEPTH + k] >= 0.0
+                    touches[r, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
             if step[k] < tape.shape[1]:
                 tape[r, step[k], kn.STATE] = touching_feet(g, k)
 
