@@ -331,7 +331,7 @@ def _search_lane(g: Floats, k: int, t: Floats, st: Ints, friction: bool) -> None
 
 @kernel()
 def solve(g: Floats, t: Floats, st: Ints) -> None:
-    """Both stages for every lane: c's d, and each foot's bound and states.
+    """Both stages for every lane: its d, and each foot's bound and states.
 
     A lane's result does not depend on the other lanes: a pass leaves a lane that agreed as it is, and one that did not
     always gets the same number of passes. Every d comes from a pass, so that it depends on the states alone.

@@ -345,7 +345,7 @@ def add_corners(g: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -
 
 @kernel()
 def solve_on_base(g: Floats, k: int, t: Floats, st: Ints, sums: Floats, dt: float) -> None:
-    """(f) for lane k, whose base lies on the floor: its d goes to c, by the line search from the start."""
+    """(f) for lane k, whose base lies on the floor: its d, by the line search from the start."""
     n = add_corners(g, k, t, ct.gather_feet(g, k, t), sums, dt)
     dx = dy = dz = dgx = dgy = dw = 0.0
     for stage in range(2):
