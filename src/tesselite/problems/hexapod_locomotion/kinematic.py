@@ -233,11 +233,21 @@ def free_velocity(g: Floats, sums: Floats, dt: float) -> None:
 
 
 @kernel(forceinline=True)
+def _weights(im: float, inverse: Any, x: float, y: float, z: float) -> Any:
+    """Weights of the z, x and y rows of a contact at (x, y) from G, with the centre of mass at height z."""
+    kxx, kxy, kxz, kyy, kyz, kzz = inverse
+    return (
+        _STIFFNESS / (im + kxx * y * y - 2.0 * kxy * x * y + kyy * x * x),
+        _STIFFNESS / (im + kyy * z * z + 2.0 * kyz * z * y + kzz * y * y),
+        _STIFFNESS / (im + kxx * z * z + 2.0 * kxz * z * x + kzz * x * x),
+    )
+
+
+@kernel(forceinline=True)
 def _find_contact(g: Floats, i: int, here: bool, im: float, share: float, turn: Any, base: Any, inverse: Any) -> None:
     """The contact of the foot whose rows begin at i, `here` is False for a leg that is not there."""
     r00, r01, r02, r10, r11, r12, r20, r21, r22 = turn
     cx, cy, z, oz, gx, gy, gz, wx, wy, wz = base
-    kxx, kxy, kxz, kyy, kyz, kzz = inverse
     fx = g[ct.FX + i]
     fy = g[ct.FY + i]
     fz = g[ct.FZ + i]
@@ -260,9 +270,7 @@ def _find_contact(g: Floats, i: int, here: bool, im: float, share: float, turn: 
     g[ct.UX + i] = ux + gx - wz * y
     g[ct.UY + i] = uy + gy + wz * x
     depth = depth if here else -1.0
-    weight_z = _STIFFNESS / (im + kxx * y * y - 2.0 * kxy * x * y + kyy * x * x)
-    weight_x = _STIFFNESS / (im + kyy * z * z + 2.0 * kyz * z * y + kzz * y * y)
-    weight_y = _STIFFNESS / (im + kxx * z * z + 2.0 * kxz * z * x + kzz * x * x)
+    weight_z, weight_x, weight_y = _weights(im, inverse, x, y, z)
     g[ct.WZ + i] = weight_z if depth >= 0.0 else 0.0
     g[ct.WX + i] = weight_x if depth >= 0.0 else 0.0
     g[ct.WY + i] = weight_y if depth >= 0.0 else 0.0
@@ -305,6 +313,7 @@ def add_corners(g: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -
     a base that touches the floor ends it.
     """
     im = 1.0 / sums[0]
+    inverse = g[KXX + k], g[KXY + k], g[KXZ + k], g[KYY + k], g[KYZ + k], g[KZZ + k]
     tilt = (g[R20 + k], g[R21 + k], g[R22 + k])
     face = 0
     for j in range(1, 3):
@@ -326,18 +335,12 @@ def add_corners(g: Floats, k: int, t: Floats, n: int, sums: Floats, dt: float) -
             continue
         px = g[R00 + k] * x + g[R01 + k] * y + g[R02 + k] * z - g[CX + k]
         py = g[R10 + k] * x + g[R11 + k] * y + g[R12 + k] * z - g[CY + k]
-        zc = g[ZC + k]
         t[ls.A + n] = px
         t[ls.B + n] = py
         t[ls.UZ + n] = g[GZ + k] + g[WX + k] * py - g[WY + k] * px - min(depth * PUSH_OUT_SHARE / dt, PUSH_OUT_SPEED)
         t[ls.UX + n] = g[GX + k] - g[WZ + k] * py
         t[ls.UY + n] = g[GY + k] + g[WZ + k] * px
-        kxx = g[KXX + k]
-        kyy = g[KYY + k]
-        kzz = g[KZZ + k]
-        t[ls.WZ + n] = _STIFFNESS / (im + kxx * py * py - 2.0 * g[KXY + k] * px * py + kyy * px * px)
-        t[ls.WX + n] = _STIFFNESS / (im + kyy * zc * zc + 2.0 * g[KYZ + k] * zc * py + kzz * py * py)
-        t[ls.WY + n] = _STIFFNESS / (im + kxx * zc * zc + 2.0 * g[KXZ + k] * zc * px + kzz * px * px)
+        t[ls.WZ + n], t[ls.WX + n], t[ls.WY + n] = _weights(im, inverse, px, py, g[ZC + k])
         t[ls.BOUND + n] = 0.0
         n += 1
     return n
