@@ -22,7 +22,7 @@ from tesselite.evaluation import TRAINING
 from tesselite.experiments.maze import PAPER as MAZE
 from tesselite.experiments.maze import REPORTED
 from tesselite.experiments.reproduce import comparison_of, read_trials
-from tesselite.experiments.reproduce_studies import HEXAPOD_SECONDS, STUDIES, scaled
+from tesselite.experiments.reproduce_studies import HEXAPOD_SECONDS, STUDIES, of_descriptors
 
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "results"
@@ -93,7 +93,7 @@ def hexapod_speeds() -> str:
     for path in sorted(RESULTS.glob("hexapod*/trials/*/*.json")):
         trial = Trial.load(path)
         runs[path.parent.name, trial.number].append(trial)
-    study = scaled(STUDIES["hexapod"](), descriptors=["duty", "amplitude-phase"])
+    study = of_descriptors(STUDIES["hexapod"](), ["duty", "amplitude-phase"])
     columns = [
         (pair.label, number, runs[name, number])
         for pair in study.pairs

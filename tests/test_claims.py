@@ -11,7 +11,7 @@ from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.quality import histogram
 from tesselite.experiments.paper_numbers import NUMBERS, numbers_table
 from tesselite.experiments.reproduce_claims import CLAIMS, claims_table
-from tesselite.experiments.reproduce_studies import STUDIES
+from tesselite.experiments.reproduce_studies import STUDIES, scaled
 from test_compare import trial
 
 
@@ -177,6 +177,11 @@ FALLS = [
     ("hexapod", {"grid-36d": {"best": 0.45}}, ["in 36D the grid finds slower gaits"]),
     ("niches-maze", {f"2d-k{k}": {"best": 9.0, "best_held_out": 9.0} for k in (50, 500, 5000)}, ["improves with k"]),
     ("niches-maze", {"20d-k500": {"best": 5.0, "best_held_out": 5.0}}, ["improves with k", "k = 500 and k = 5000"]),
+    (
+        "niches-maze",
+        {"250d-k50": {"best": 101.0, "best_held_out": 101.0, "share": 0.0, "share_held_out": 0.0}},
+        ["works well with 50 niches"],
+    ),
     ("niches-maze", {"250d-k500": {"share_held_out": 0.4}}, ["is higher with k = 50 than"]),
     ("niches-maze", {"250d-k50": {"share_held_out": 0.29}}, ["is higher with the 20D and 250D"]),
     ("norms-maze", {"250d-p0.5": {"best_held_out": 2.0}}, ["do not differ significantly in the best distance"]),
@@ -234,6 +239,44 @@ def test_claims_are_not_tested_at_other_settings():
     assert not any("in 50D" in text for text in fallen)
     short = replace(study, pairs=tuple(replace(p, evaluations=19_999) for p in study.pairs))
     assert {row[2] for row in claims_table(study, comparison(short, made)).rows} == {"not tested at this scale"}
+
+
+def test_what_the_paper_does_not_claim_decides_nothing():
+    """Between 500 and 5000 niches it finds no significant difference; shares cannot rise above one."""
+    little = {"20d-k5000": {"best": 2.0004, "best_held_out": 2.0004}}
+    assert set(verdicts("niches-maze", little).values()) == {"confirmed"}
+    full = {"k10": {"share": 1.0}, "k100": {"share": 1.0}}
+    assert set(verdicts("niches-hexapod", full).values()) == {"confirmed"}
+    level = {name: {"share": 0.5} for name in AS_IN_THE_PAPER["niches-hexapod"]}
+    assert verdicts("niches-hexapod", level)["Undamaged, the share above 0.2 m/s is larger with smaller k."] == (
+        "not confirmed"
+    )
+
+
+def test_one_pair_far_off_does_not_decide_which_environment_is_hardest():
+    far = {"grid-2d": {"hard": {"8": 9.0, "14": 9.0, "7": 1000.0}}}
+    found = verdicts("maze", far)
+    assert [verdict for text, verdict in found.items() if "are the hardest" in text] == ["confirmed"]
+
+
+def test_a_quick_study_decides_no_claim_however_many_evaluations_it_has():
+    for name in ("maze", "hexapod"):
+        study = STUDIES[name]()
+        quick = scaled(study, quick=True, evaluations=study.paper_evaluations)
+        rows = claims_table(study, comparison(quick, AS_IN_THE_PAPER[name])).rows
+        assert {row[2] for row in rows} == {"not tested at this scale"}
+
+
+def test_the_papers_p_stands_beside_ours():
+    """With its 20 runs and shares that are all zero with grids, ours is as small as the paper's."""
+    study = STUDIES["hexapod"]()
+    table = numbers_table(study, comparison(study, AS_IN_THE_PAPER["hexapod"], runs=20))
+    tests = [row for row in table.rows if row[2] == "< 1e-44"]
+    assert [row[1] for row in tests] == [
+        "MAP-Elites 12D / CVT-MAP-Elites 12D", "MAP-Elites 24D / CVT-MAP-Elites 24D",
+    ]  # fmt: skip
+    assert all(0.0 < float(row[3]) < 1e-44 for row in tests)
+    assert all(row[4] == 20 for row in tests)
 
 
 def test_the_papers_numbers_stand_beside_ours():

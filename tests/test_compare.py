@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import xml.etree.ElementTree as ET
@@ -152,9 +154,38 @@ def test_tables():
     data = comparison.data_table([Measure("share", "share > 1", x=1.0)])
     assert len(data.rows) == 5
     assert data.rows[2][-1] == 0.25
+    read = list(csv.DictReader(io.StringIO(data.to_csv())))
+    assert [float(row["share > 1"]) for row in read] == [row[-1] for row in data.rows]
     quality = comparison.quality_table()
     assert [row[0] for row in quality.rows] == list(LEVELS)
     assert len(quality.columns) == 5
+
+
+def test_observations_that_are_not_runs_do_not_count_for_the_correction():
+    comparison = Comparison(groups())
+    alone = comparison.tests_table([("a", "b")], [Measure("coverage", "coverage")]).rows
+    pooled = Measure("share", "pooled", x=1.0, pooled=True)
+    both = comparison.tests_table([("a", "b")], [pooled, Measure("coverage", "coverage")]).rows
+    assert both[1:] == alone
+    assert both[0][-1] is None
+    assert both[0][3:5] == [6, 4]  # three runs and two, in two scenarios
+
+
+def test_the_best_assessed_is_tested_only_where_it_is_not_the_best_found():
+    def with_found(trial, best):
+        return replace(trial, metrics=replace(trial.metrics, best_fitness=best))
+
+    found, best = Measure("found", "found"), Measure("best", "best", "training")
+    same = [
+        replace(group, trials=tuple(with_found(trial, trial.best["training"]) for trial in group.trials))
+        for group in groups()
+    ]
+    rows = Comparison(tuple(same)).tests_table([("a", "b")], [found, best]).rows
+    assert [row[0] for row in rows] == ["found"]
+    first, *rest = same[0].trials
+    same[0] = replace(same[0], trials=(with_found(first, 100.0), *rest))
+    rows = Comparison(tuple(same)).tests_table([("a", "b")], [found, best]).rows
+    assert [row[0] for row in rows] == ["found", "best"]
 
 
 def test_what_does_not_fit_together_is_refused():

@@ -18,7 +18,7 @@ from tesselite.assessment.trial import Trial
 from tesselite.experiments import reproduce
 from tesselite.experiments.reproduce_forecast import forecast
 from tesselite.experiments.reproduce_report import write_report
-from tesselite.experiments.reproduce_studies import STUDIES, Pair, Study, scaled
+from tesselite.experiments.reproduce_studies import STUDIES, Pair, Study, of_descriptors, scaled
 from tesselite.workers.task import Outcome, Workers
 
 TOY = """
@@ -293,7 +293,7 @@ def test_forecast(toy):
     trials = {"grid": [], "cvt": [], "cvt2": []}
     run(STUDY, toy, 1)
     trials = {
-        name: [replace(t, seconds={"all": 1000.0}) for t in found]
+        name: [replace(t, seconds={"search": 900.0, "assessment": 100.0}) for t in found]
         for name, found in reproduce.read_trials(STUDY, toy).items()
     }
     jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
@@ -333,10 +333,45 @@ def test_scaled():
     assert [p.n_samples for p in small.pairs] == [None, 100, 100]
     with pytest.raises(ValueError, match="cvt_samples: expected at least 20"):
         scaled(STUDY, cvt_samples=19)
-    niches = scaled(STUDIES["niches-maze"](), quick=True, descriptors=["2d"])
+    niches = of_descriptors(scaled(STUDIES["niches-maze"](), quick=True, cvt_samples=300), ["2d"])
     assert [p.n_niches for p in niches.pairs] == [5, 50, 200]  # 500 and 5000 would be the same run
+    assert {p.n_samples for p in niches.pairs} == {300}
+    with pytest.raises(ValueError, match="cvt_samples: expected at least 200"):
+        scaled(STUDIES["maze"](), quick=True, cvt_samples=199)
     with pytest.raises(ValueError, match="descriptors: expected some of 2d, got 3d"):
-        scaled(STUDY, descriptors=["3d"])
+        of_descriptors(STUDY, ["3d"])
+
+
+def test_descriptors_choose_what_is_run_and_the_report_tells_of_all_that_is_there(toy, monkeypatch):
+    from typer.testing import CliRunner
+
+    import tesselite.experiments.reproduce_studies as studies
+    from tesselite.cli.app import app
+
+    other = replace(STUDY.pairs[0], name="grid-other", descriptor="other", grid=4)
+    monkeypatch.setitem(studies.STUDIES, "toy", lambda: replace(STUDY, pairs=(*STUDY.pairs, other)))
+
+    def reproduced(*options):
+        found = CliRunner().invoke(app, ["reproduce", "toy", "-q", "--workers", "1", "-o", str(toy), *options])
+        assert found.exit_code == 0, found.output
+        return (toy / "report.md").read_text()
+
+    assert "3 pairs, 1 run each" in reproduced("--trials", "1", "--descriptors", "2d")
+    assert not (toy / "trials" / "grid-other").exists()
+    assert "4 pairs, 1 to 2 runs each" in reproduced("--trials", "2", "--descriptors", "other")
+    assert "4 pairs, 1 to 2 runs each" in reproduced("--descriptors", "other", "--report")
+
+
+def test_a_file_in_place_of_the_folder_is_told_before_any_work(tmp_path):
+    from typer.testing import CliRunner
+
+    from tesselite.cli.app import app
+
+    (tmp_path / "file").write_text("mine")
+    found = CliRunner().invoke(app, ["reproduce", "maze", "--quick", "--forecast", "-o", str(tmp_path / "file")])
+    with pytest.raises(ValueError, match=r"--out: expected a folder, .* is a file"):
+        raise found.exception
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy, monkeypatch):

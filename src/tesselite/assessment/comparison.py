@@ -217,25 +217,35 @@ class Comparison:
         return Table(columns, [[float(cell) for cell in row] for row in table])
 
     def tests_table(self, contrasts: Sequence[tuple[str, str]], measures: Sequence[Measure]) -> Table:
-        """Mann-Whitney tests of pairs of groups, Holm-corrected over the table, with A12 and bootstrap intervals.
+        """Mann-Whitney tests of pairs of groups, with A12 and bootstrap intervals; p over runs corrected by Holm.
 
-        `contrasts` are pairs of group names. A12 is the chance that a run of the first exceeds one of the second.
+        `contrasts` are pairs of group names. A12 is the chance that a run of the first exceeds one of the second. Rows
+        of pooled measures have no corrected p and do not count for that of the others: scenarios of a run are no runs.
         """
-        rows, raw = [], []
+        rows, over_runs = [], []
         for one, other in contrasts:
             a, b = self.group(one), self.group(other)
             for measure in measures:
                 first, second = self.values(a, measure), self.values(b, measure)
-                if not len(first) or not len(second):
+                if not len(first) or not len(second) or self._is_found(measure, measures, a, b):
                     continue
                 found = mann_whitney(first, second)
                 left, right = summarise(first), summarise(second)
-                raw.append(found.p)
+                over_runs.append(not measure.pooled)
                 medians = [left.median, *left.interval, right.median, *right.interval]
                 rows.append([measure.label, a.label, b.label, found.n, found.m, *medians, found.u, found.p, found.a12])
         columns = ["measure", "first", "second", "n", "m"]
         for which in ("first", "second"):
             columns += [f"median of {which}", f"{which}, 95 % from", f"{which}, to"]
         columns += ["U", "p", "A12"]
-        corrected = holm(raw).tolist()
-        return Table([*columns, "p (Holm)"], [[*row, p] for row, p in zip(rows, corrected, strict=True)])
+        at_p = columns.index("p")
+        corrected = iter(holm([row[at_p] for row, one in zip(rows, over_runs, strict=True) if one]).tolist())
+        rows = [[*row, next(corrected) if one else None] for row, one in zip(rows, over_runs, strict=True)]
+        return Table([*columns, "p (Holm)"], rows)
+
+    def _is_found(self, measure: Measure, measures: Sequence[Measure], *groups: Group) -> bool:
+        """Whether this is the best assessed in training, the best found is measured too, and they are the same."""
+        found = next((m for m in measures if m.kind == "found"), None)
+        if found is None or measure.kind != "best" or measure.setting != TRAINING:
+            return False
+        return all(np.array_equal(self.values(group, measure), self.values(group, found)) for group in groups)

@@ -119,7 +119,8 @@ def as_text(text: str) -> str:
 def _csv_cell(cell: Any) -> Any:
     if _nothing(cell):
         return ""
-    return repr(cell) if isinstance(cell, float) else as_text(cell) if isinstance(cell, str) else cell
+    # float() first: NumPy's floats are floats, too, but show themselves as np.float64(...)
+    return repr(float(cell)) if isinstance(cell, float) else as_text(cell) if isinstance(cell, str) else cell
 
 
 def _nothing(cell: Any) -> bool:

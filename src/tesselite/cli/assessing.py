@@ -152,6 +152,11 @@ def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | 
 # -- compare -----------------------------------------------------------------------------------------------------------
 
 
+def _check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: expected a folder, {out} is a file")
+
+
 def compare_runs(
     runs: Sequence[Path],
     against: Sequence[Path],
@@ -169,17 +174,17 @@ def compare_runs(
 
     if names and (len(names) != 2 or names[0] == names[1] or not all(name.strip() for name in names)):
         raise ValueError(f"--names: expected two that differ, one for each set of runs, got {', '.join(names)}")
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out: expected a folder for the comparison, {out} is a file")
+    _check_folder(out)
     first, second = names or ("first", "second")
     groups = {first: list(runs), second: list(against)}
-    for note in check_comparable(groups):
+    notes = check_comparable(groups)
+    for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with _counted("assessing", quiet) as progress:
         comparison, queries = compare_folders(groups, share, threads=threads, progress=progress)
     from tesselite.report.comparing_runs import write_comparison
 
-    files = write_comparison(comparison, out, queries, kind)
+    files = write_comparison(comparison, out, queries, kind, notes)
     tests = comparison.tests_table([(first, second)], queries)
     if as_json:
         rows = [dict(zip(tests.columns, row, strict=True)) for row in tests.rows]
@@ -212,8 +217,9 @@ def reproduce_study(
     as_json: bool,
 ) -> None:
     """Run what is missing of a study, then write its tables, figures and report."""
-    from tesselite.experiments.reproduce_studies import SETS, STUDIES, scaled
+    from tesselite.experiments.reproduce_studies import SETS, STUDIES, of_descriptors, scaled
 
+    _check_folder(out)
     if name == "concept":
         if forecast_only or report_only:
             raise ValueError("concept: has no trials to forecast or to report; it draws two figures in seconds")
@@ -235,12 +241,13 @@ def reproduce_study(
     parts = SETS.get(name, (name,))
     # All are checked before the first, which may take days, begins.
     studies = {
-        part: scaled(STUDIES[part](), evaluations=evaluations, descriptors=wanted, cvt_samples=cvt_samples, quick=quick)
+        part: (scaled(STUDIES[part](), evaluations=evaluations, cvt_samples=cvt_samples, quick=quick), wanted)
         for part, wanted in _shared_out(descriptors, {part: STUDIES[part]() for part in parts}).items()
     }
     told = [
         carry_out_study(
             study,
+            study if wanted is None else of_descriptors(study, wanted),
             out if len(parts) == 1 else out / part,
             trials=trials or (2 if quick else study.paper_trials),
             workers=workers or (1 if quick else None),  # starting processes would take longer than such trials
@@ -251,7 +258,7 @@ def reproduce_study(
             kind=kind,
             quiet=quiet,
         )
-        for part, study in studies.items()
+        for part, (study, wanted) in studies.items()
     ]
     _tell(told, as_json)
 
@@ -271,6 +278,7 @@ def _shared_out(descriptors: Sequence[str] | None, studies: Mapping[str, Study])
 
 def carry_out_study(
     study: Study,
+    wanted: Study,
     out: Path,
     *,
     trials: int,
@@ -282,7 +290,7 @@ def carry_out_study(
     kind: str,
     quiet: bool,
 ) -> dict[str, Any]:
-    """One study: forecast, trials, report; returns what there is to tell."""
+    """One study: forecast, trials of what is wanted of it, a report of all that is there; returns what to tell."""
     from tesselite.experiments import reproduce
     from tesselite.experiments.reproduce_forecast import forecast
     from tesselite.experiments.reproduce_report import write_report
@@ -291,13 +299,13 @@ def carry_out_study(
     if report_only:
         return {"study": study.name, "files": [str(file) for file in write_report(study, out, kind)]}
     done = reproduce.read_trials(study, out)  # refuses a folder of other settings before anything is done
-    taken = reproduce.adoptable(study, out, reuse)
+    taken = reproduce.adoptable(wanted, out, reuse)
     if not forecast_only:
-        reproduce.adopt(study, out, reuse)
+        reproduce.adopt(wanted, out, reuse)
     if taken and not quiet:
         word = "can be taken" if forecast_only else "taken"
         typer.echo(f"{len(taken)} trials {word} over from {', '.join(map(str, reuse))}", err=True)
-    jobs = reproduce.missing_jobs(study, out, trials, threads=1, keep_runs=keep_runs)
+    jobs = reproduce.missing_jobs(wanted, out, trials, threads=1, keep_runs=keep_runs)
     if forecast_only:
         jobs = [
             job for job in jobs

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.assessment.statistics import mann_whitney, median
 from tesselite.assessment.tables import shown
@@ -46,6 +48,10 @@ class Facts:
     def best(self, pair: str, setting: str = TRAINING) -> float:
         """Expected best performance in a setting."""
         return self.comparison.expected_best(self.groups[pair], setting)
+
+    def best_of_all(self, pairs: Sequence[str], setting: str) -> float:
+        """Median over the runs of all these pairs of the best performance in a setting."""
+        return median(np.concatenate([self.comparison.bests(self.groups[pair], setting) for pair in pairs]))
 
     def bests(self, pair: str) -> list[float]:
         """Expected best performance in every setting."""
@@ -90,6 +96,16 @@ def falls(facts: Facts, names: Sequence[str], value: Callable[[str], float], fac
     return all(factor * a > b for a, b in pairwise(values)), listed(names, values)
 
 
+def never_rises(names: Sequence[str], value: Callable[[Facts, str], float]) -> Callable[[Facts], Verdict]:
+    """No value is above the one before it, and the last is below the first."""
+
+    def rule(facts: Facts) -> Verdict:
+        values = [value(facts, name) for name in names]
+        return all(a >= b for a, b in pairwise(values)) and values[-1] < values[0], listed(names, values)
+
+    return rule
+
+
 def higher(
     pairs: Sequence[tuple[str, str]], value: Callable[[Facts, str], float], or_equal: bool = False
 ) -> Callable[[Facts], Verdict]:
@@ -130,7 +146,8 @@ def alike(names: Sequence[str], within: float, value: Callable[[Facts, str], flo
 
     def rule(facts: Facts) -> Verdict:
         values = [value(facts, name) for name in names]
-        return max(values) - min(values) <= within, listed(names, values)
+        apart = max(values) - min(values)
+        return apart <= within, f"{listed(names, values)}; {shown(apart)} apart"
 
     return rule
 

@@ -16,6 +16,7 @@ from tesselite.experiments.claim_rules import (
     alike,
     falls,
     listed,
+    never_rises,
     same,
     significantly,
 )
@@ -109,7 +110,12 @@ HEXAPOD_CLAIMS = [
         "V-B, Fig. 6B",
         _quality_and_dimension,
     ),
-    Claim("In 12D and 24D the shares of the two algorithms differ highly significantly.", "V-B", _highly_significant),
+    Claim(
+        "In 12D and 24D the shares of the two algorithms differ highly significantly (p < 1e-44 with the paper's 20 "
+        "runs; p < 0.001 is asked for here).",
+        "V-B",
+        _highly_significant,
+    ),
     Claim("CVT-MAP-Elites finds gaits 1.7 to 2.1 times faster when damaged (12D, 24D).", "VI", _ratios),
     Claim(
         "Beyond the paper's experiments: in 36D the grid finds slower gaits even when memory is not a problem.",
@@ -145,7 +151,7 @@ NICHES_HEXAPOD_CLAIMS = [
     Claim(
         "Undamaged, the share above 0.2 m/s is larger with smaller k.",
         "Fig. 14A",
-        lambda facts: falls(facts, (*_KS, "k100000"), lambda name: facts.share(name, 0.2, TRAINING)),
+        never_rises((*_KS, "k100000"), lambda facts, name: facts.share(name, 0.2, TRAINING)),
     ),
     Claim(
         "Damaged, k from 10 to 10,000 do not differ significantly in the share above 0.2 m/s.",

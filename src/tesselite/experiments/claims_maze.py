@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from tesselite.assessment.comparison import Measure
@@ -36,10 +34,9 @@ def _below_two(facts: Facts) -> Verdict:
 
 
 def _hardest(facts: Facts) -> Verdict:
-    scenarios = facts.comparison.scenarios
-    mean = {s: float(np.mean([facts.best(name, s) for name in (*_GRIDS, *_CVTS)])) for s in scenarios}
-    order = sorted(mean, key=lambda s: -mean[s])
-    return set(order[:2]) == {"8", "14"}, "hardest: " + listed(order[:4], [mean[s] for s in order[:4]])
+    best = {scenario: facts.best_of_all((*_GRIDS, *_CVTS), scenario) for scenario in facts.comparison.scenarios}
+    order = sorted(best, key=lambda scenario: -best[scenario])
+    return set(order[:2]) == {"8", "14"}, "hardest: " + listed(order[:4], [best[scenario] for scenario in order[:4]])
 
 
 _SAME_DESCRIPTOR = [("grid-2d", "cvt-2d"), ("grid-10d", "cvt-10d"), ("grid-20d", "cvt-20d")]
@@ -54,7 +51,7 @@ def _quality_near(facts: Facts) -> Verdict:
 MAZE_CLAIMS = [
     Claim("In all environments and for all pairs the median best distance is below 10 units.", "Fig. 4", _below_ten),
     Claim("It stays the same over environments: less than 2 units in most of them.", "IV-B", _below_two),
-    Claim("Environments 8 and 14 are the hardest.", "Fig. 4", _hardest),
+    Claim("Environments 8 and 14 are the hardest (median over the runs of all pairs).", "Fig. 4", _hardest),
     Claim(
         "CVT-MAP-Elites does not deteriorate in high dimensions (best distance not significantly above that in 2D).",
         "Fig. 4",
@@ -117,9 +114,14 @@ def _more_niches_better(facts: Facts) -> Verdict:
     told, holds = [], True
     for name in _APPENDIX:
         values = [median(facts.bests(f"{name}-k{k}")) for k in (5, 50, 500, 5000)]
-        holds &= values[0] > max(values[1:]) and all(a >= b for a, b in pairwise(values))
+        holds &= values[0] > max(values[1:]) and values[1] > max(values[2:])
         told.append(f"{name} k = 5, 50, 500, 5000: " + ", ".join(shown(v) for v in values))
     return holds, "median over environments: " + "; ".join(told)
+
+
+def _fifty_work(facts: Facts) -> Verdict:
+    values = [median(facts.bests(f"{name}-k50")) for name in _APPENDIX]
+    return max(values) < 100.0, "median over environments: " + listed([f"{name}-k50" for name in _APPENDIX], values)
 
 
 def _fifty_best(facts: Facts) -> Verdict:
@@ -132,7 +134,11 @@ def _fifty_best(facts: Facts) -> Verdict:
 
 
 NICHES_MAZE_CLAIMS = [
-    Claim("Expected best performance improves with k, and k = 5 is worst.", "appendix, Fig. 9", _more_niches_better),
+    Claim(
+        "Expected best performance improves with k: k = 5 is worst, and 500 and 5000 are better than 50.",
+        "appendix, Fig. 9",
+        _more_niches_better,
+    ),
     Claim(
         "k = 500 and k = 5000 do not differ significantly.",
         "Fig. 9",
@@ -147,6 +153,7 @@ NICHES_MAZE_CLAIMS = [
             lambda facts, name: facts.share(name, 100.0),
         ),
     ),
+    Claim("CVT-MAP-Elites works well with 50 niches (best distance below 100 units).", "appendix", _fifty_work),
 ]
 
 NORMS_MAZE_CLAIMS = [

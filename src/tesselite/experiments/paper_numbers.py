@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.statistics import median
+from tesselite.assessment.statistics import mann_whitney, median
 from tesselite.assessment.tables import Table, shown
 from tesselite.evaluation import TRAINING
 from tesselite.experiments.reproduce_studies import Study
@@ -15,7 +15,7 @@ from tesselite.experiments.reproduce_studies import Study
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the paper for one pair: what it is, and how ours is computed."""
+    """A number of the paper for one pair: what it is, and how ours is computed. `against` another: p of a test."""
 
     pair: str
     label: str
@@ -23,10 +23,13 @@ class Number:
     measure: Measure
     place: str
     mean_of_medians: bool = False
+    against: str = ""
 
 
-def _numbers(label: str, place: str, measure: Measure, values: dict[str, str], **options: bool) -> list[Number]:
-    return [Number(pair, label, paper, measure, place, **options) for pair, paper in values.items()]
+def _numbers(
+    label: str, place: str, measure: Measure, values: dict[str, str], mean_of_medians: bool = False
+) -> list[Number]:
+    return [Number(pair, label, paper, measure, place, mean_of_medians) for pair, paper in values.items()]
 
 
 MAZE_NUMBERS = [
@@ -68,6 +71,11 @@ HEXAPOD_NUMBERS = [
         {"grid-6d": "0.213", "grid-12d": "0", "grid-24d": "0", "cvt-6d": "0.133", "cvt-12d": "0.065",
          "cvt-24d": "0.108", "cvt-36d": "0.105"},
     ),
+    *(
+        Number(f"grid-{d}d", "p of the difference in this share", "< 1e-44", Measure("share", "", x=0.2, pooled=True),
+               "V-B", against=f"cvt-{d}d")
+        for d in (12, 24)
+    ),
 ]  # fmt: skip
 
 NUMBERS = {"maze": MAZE_NUMBERS, "hexapod": HEXAPOD_NUMBERS}
@@ -78,9 +86,16 @@ def numbers_table(study: Study, comparison: Comparison) -> Table | None:
     rows = []
     present = {group.name: group for group in comparison.groups}
     for number in NUMBERS.get(study.name, []):
-        if number.pair not in present:
+        if number.pair not in present or number.against not in {"", *present}:
             continue
         group = present[number.pair]
+        if number.against:
+            other = present[number.against]
+            p = mann_whitney(*(comparison.values(one, number.measure) for one in (group, other))).p
+            runs = min(len(group.trials), len(other.trials))
+            label = f"{group.label} / {other.label}"
+            rows.append([number.label, label, number.paper, shown(p), runs, number.place])
+            continue
         if number.mean_of_medians:
             ours = shown(comparison.mean_expected_best(group))
         else:

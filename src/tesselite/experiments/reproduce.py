@@ -189,6 +189,7 @@ def _tessellation(job: Job) -> Tessellation | None:
     if file.exists():
         return load_tessellation(file, space)
     assert pair.n_niches is not None
+    file.parent.mkdir(parents=True, exist_ok=True)  # before the work: a place that cannot be written to is told now
     made = cvt(
         space,
         pair.n_niches,
@@ -201,7 +202,6 @@ def _tessellation(job: Job) -> Tessellation | None:
         threads=job.threads,
         cache=True,
     )
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, lambda part: made.save(part))
     return made
 
@@ -223,7 +223,6 @@ def run_job(job: Job, report: Report) -> None:
     def observe(search: Any, evaluations: int) -> None:
         report("search", search.evaluations, evaluations)
 
-    started = time.perf_counter()
     if folder.exists() and not (folder / "settings.json").exists():
         shutil.rmtree(folder)  # killed before it had begun
     if folder.exists():
@@ -262,7 +261,7 @@ def run_job(job: Job, report: Report) -> None:
         group=pair.name,
         number=job.number,
         settings=pair.settings(),
-        seconds={"assessment": time.perf_counter() - assessing, "all": time.perf_counter() - started},
+        seconds={"assessment": time.perf_counter() - assessing},
         threads=job.threads,
     )
     trial.save(file)

@@ -18,20 +18,22 @@ CLAIMS = {
     "norms-hexapod": NORMS_HEXAPOD_CLAIMS,
 }
 
+_AS_IN_THE_PAPER = ("grid", "n_niches", "p", "initial", "batch_size", "at_most")
+
 
 def claims_table(study: Study, comparison: Comparison) -> Table | None:
     """Each claim: confirmed, not confirmed, or not tested at this scale, with the figures; None if there are none.
 
-    A claim is tested if all its pairs have the paper's niches and at least two runs of at least a tenth of the paper's
-    evaluations; if it rests on a test over runs, at least four.
+    A claim is tested if all its pairs have the paper's settings (but for the samples of a CVT) and at least two runs of
+    at least a tenth of the paper's evaluations; if it rests on a test over runs, at least four.
     """
     facts = Facts(comparison)
     in_paper = {pair.name: pair for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
     for group in comparison.groups:
         settings = group.trials[0].settings
         wanted = in_paper[group.name].settings() if group.name in in_paper else settings
-        other_niches = any(settings.get(name) != wanted.get(name) for name in ("grid", "n_niches", "p"))
-        if len(group.trials) < 2 or 10 * settings["evaluations"] < study.paper_evaluations or other_niches:
+        others = any(settings.get(name) != wanted.get(name) for name in _AS_IN_THE_PAPER)
+        if len(group.trials) < 2 or 10 * settings["evaluations"] < study.paper_evaluations or others:
             del facts.groups[group.name]
     rows = []
     for claim in CLAIMS.get(study.name, []):

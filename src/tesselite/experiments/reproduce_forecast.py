@@ -76,8 +76,9 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
             centroids += 8 * pair.n_niches * space.n
             continue
         if pair.name not in trial_seconds:
-            earlier = [trial.seconds["all"] for trial in done.get(pair.name, []) if "all" in trial.seconds]
-            if earlier:
+            parts = ("search", "assessment")  # of the search in all sittings, where a trial was stopped and continued
+            earlier = [sum(trial.seconds.get(part, 0.0) for part in parts) for trial in done.get(pair.name, [])]
+            if any(earlier):
                 trial_seconds[pair.name] = float(np.median(earlier))
             else:
                 family = pair.problem.partition(":")[0]

@@ -80,7 +80,7 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
         f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
         "",
         *(f"{note}\n" for note in study.notes if any(group.ours for group in comparison.groups)),
-        *_other_settings(study),
+        *_other_settings(study, comparison),
     ]
     if changed:
         lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
@@ -101,10 +101,10 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
         (
             "tests",
             "Tests",
-            "Two-sided Mann-Whitney tests, p corrected by Holm over the whole table; A12 is the chance that a run of "
-            "the first exceeds one of the second. Rows of runs x scenarios take every scenario of a run as an "
-            "observation, as the paper does; these are not independent, and the rows over runs alone are the ones to "
-            "trust.",
+            "Two-sided Mann-Whitney tests over runs, p corrected by Holm over all of them; A12 is the chance that a "
+            "run of the first exceeds one of the second. Rows of runs x scenarios take every scenario of a run as an "
+            "observation, as the paper does; these are not independent, so they have no corrected p, and the rows over "
+            "runs alone are the ones to trust.",
         ),
     )
     for name, title, about in sections:
@@ -117,11 +117,11 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
     return "\n".join(lines)
 
 
-def _other_settings(study: Study) -> list[str]:
+def _other_settings(study: Study, comparison: Comparison) -> list[str]:
     """A line for the settings, besides the budget, that are not those of the full study; none if all are."""
     full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
     told = []
-    for pair in study.pairs:
+    for pair in (study.pair(group.name) for group in comparison.groups):
         wanted = full.get(pair.name, pair.settings())
         other = [
             f"{name} {value} instead of {wanted.get(name)}"

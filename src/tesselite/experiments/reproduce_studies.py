@@ -354,43 +354,42 @@ SETS = {"niches": ("niches-maze", "niches-hexapod"), "norms": ("norms-maze", "no
 """Names that stand for several studies."""
 
 
+def of_descriptors(study: Study, descriptors: Sequence[str]) -> Study:
+    """The study's pairs with these descriptors alone."""
+    known = list(dict.fromkeys(pair.descriptor for pair in study.pairs))
+    unknown = [name for name in descriptors if name not in known]
+    if unknown or not descriptors:
+        raise ValueError(f"descriptors: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}")
+    return _with_pairs(study, [pair for pair in study.pairs if pair.descriptor in descriptors])
+
+
+def _with_pairs(study: Study, pairs: Sequence[Pair]) -> Study:
+    names = {pair.name for pair in pairs}
+    contrasts = tuple(contrast for contrast in study.contrasts if names.issuperset(contrast))
+    return replace(study, pairs=tuple(pairs), contrasts=contrasts)
+
+
 def scaled(
-    study: Study,
-    *,
-    evaluations: int | None = None,
-    descriptors: Sequence[str] | None = None,
-    cvt_samples: int | None = None,
-    quick: bool = False,
+    study: Study, *, evaluations: int | None = None, cvt_samples: int | None = None, quick: bool = False
 ) -> Study:
-    """The study with another budget, fewer descriptors, fewer CVT samples, or all of it so small that it is quick."""
+    """The study with another budget, fewer CVT samples, or all of it so small that it is quick."""
     pairs = study.pairs
-    if descriptors is not None:
-        known = list(dict.fromkeys(pair.descriptor for pair in pairs))
-        unknown = [name for name in descriptors if name not in known]
-        if unknown or not descriptors:
-            raise ValueError(f"descriptors: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}")
-        pairs = tuple(pair for pair in pairs if pair.descriptor in descriptors)
     if evaluations is not None:
         if evaluations < 1:
             raise ValueError(f"evaluations: expected at least 1, got {evaluations}")
         pairs = tuple(replace(pair, evaluations=evaluations, initial=min(pair.initial, evaluations)) for pair in pairs)
-    if cvt_samples is not None:
-        most = max((pair.n_niches or 1 for pair in pairs), default=1)
-        if cvt_samples < most:
-            raise ValueError(f"cvt_samples: expected at least {most}, one for each niche, got {cvt_samples}")
-        pairs = tuple(pair if pair.n_samples is None else replace(pair, n_samples=cvt_samples) for pair in pairs)
     if quick:
         small: dict[str, Pair] = {}  # by settings: studies of the number of niches have fewer pairs then
         for pair in pairs:
             made = _quick(pair, evaluations)
             small.setdefault(repr(made.settings()), made)
         pairs = tuple(small.values())
-    names = {pair.name for pair in pairs}
-    return replace(
-        study,
-        pairs=pairs,
-        contrasts=tuple(contrast for contrast in study.contrasts if names.issuperset(contrast)),
-    )
+    if cvt_samples is not None:
+        most = max((pair.n_niches or 1 for pair in pairs), default=1)
+        if cvt_samples < most:
+            raise ValueError(f"cvt_samples: expected at least {most}, one for each niche, got {cvt_samples}")
+        pairs = tuple(pair if pair.n_samples is None else replace(pair, n_samples=cvt_samples) for pair in pairs)
+    return _with_pairs(study, pairs)
 
 
 def _quick(pair: Pair, evaluations: int | None) -> Pair:

@@ -12,8 +12,10 @@ from tesselite.report.comparison_figures import comparison_figures
 from tesselite.report.scenario_drawings import DrawScenario, scenario_drawing
 
 
-def write_comparison(comparison: Comparison, out: Path, measures: Sequence[Measure], kind: str = "png") -> list[Path]:
-    """Write tables, figures and comparison.md into a folder; returns the files, that page first."""
+def write_comparison(
+    comparison: Comparison, out: Path, measures: Sequence[Measure], kind: str = "png", notes: Sequence[str] = ()
+) -> list[Path]:
+    """Write tables, figures and comparison.md, which begins with the notes; returns the files, that page first."""
     names = [group.name for group in comparison.groups]
     contrasts = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     shares = [measure for measure in measures if measure.kind == "share"]
@@ -26,7 +28,7 @@ def write_comparison(comparison: Comparison, out: Path, measures: Sequence[Measu
     }
     files = [file for name, table in tables.items() for file in table.save(out / "tables", name)]
     figures = comparison_figures(comparison, out / "figures", kind, draw_scenario=_drawing(comparison))
-    lines = ["# Comparison", "", "Median [quartiles] over runs.", ""]
+    lines = ["# Comparison", "", *(f"Note: {note}\n" for note in notes), "Median [quartiles] over runs.", ""]
     lines += [tables["metrics"].to_markdown(), tables["best_performance"].to_markdown()]
     lines += [
         "Two-sided Mann-Whitney tests over runs, p corrected by Holm over the table; A12 is the chance that a run of "
