@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 
 import numba
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tesselite
+from tesselite import block
 from tesselite.function_digest import function_digest
 
 MODULE = """
@@ -91,6 +93,32 @@ def test_whatever_changes_the_machine_code_changes_the_digest(change):
     assert function_digest(made(**change)) != function_digest(made())
 
 
+Forward, Backward = namedtuple("Pair", "a b"), namedtuple("Pair", "b a")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (((1.0, 2.0), (3.0,)), ((1.0,), (2.0, 3.0))),
+        (((1.0, 2.0), 3.0), (1.0, (2.0, 3.0))),
+        ((frozenset({1.0}), frozenset()), (frozenset(), frozenset({1.0}))),
+        ((1.0, 2.0), frozenset({1.0, 2.0})),
+        (Forward(1.0, 2.0), Backward(1.0, 2.0)),
+    ],
+)
+def test_the_structure_of_constants_is_part_of_the_digest(one, other):
+    assert function_digest(made(closed=one)) != function_digest(made(closed=other))
+
+
+def test_which_of_two_callees_is_called_again_is_part_of_the_digest():
+    first, second = (numba.njit(lambda x, add=add: x + add) for add in (1.0, 2.0))
+
+    def calling(a, b, c):
+        return numba.njit(lambda x: a(b(c(x))))
+
+    assert function_digest(calling(first, second, first)) != function_digest(calling(first, second, second))
+
+
 def test_what_cannot_be_judged_is_not_kept():
     class Thing:
         value = 1.0
@@ -110,3 +138,46 @@ def test_a_function_that_calls_itself_has_a_digest():
         return 0 if n <= 0 else countdown(n - 1)
 
     assert function_digest(countdown) is not None
+
+
+def dividing(**options):
+    @numba.njit(**options)
+    def tenths(x):
+        return float(10 // int(x[0] * 3)), (x[0], x[1])
+
+    return tenths
+
+
+def as_problem(function):
+    return tesselite.problem(solutions=tesselite.Box(2), features={"a": (0, 1), "b": (0, 1)})(function)
+
+
+@pytest.mark.parametrize("called_before", [False, True])
+def test_an_exception_is_one_whether_or_not_the_function_was_called_before(called_before):
+    function = dividing()
+    zero = np.array([0.1, 0.5])
+    if called_before:
+        with pytest.raises(ZeroDivisionError):
+            function(zero)
+    problem = as_problem(function)
+    assert problem.evaluate([zero, [0.5, 0.5]]).valid.tolist() == [False, True]
+    with pytest.raises(ZeroDivisionError):
+        function(zero)
+    settings = {"grid": 10, "evaluations": 600, "initial": 100, "batch_size": 100, "seed": 1}
+    in_the_loop = tesselite.illuminate(problem, **settings)
+    interpreted = tesselite.illuminate(as_problem(function.py_func), **settings)
+    assert in_the_loop.invalid.total() == interpreted.invalid.total() > 20
+    assert [elite.evaluation for elite in in_the_loop] == [elite.evaluation for elite in interpreted]
+
+
+def test_a_function_that_asks_for_numpys_arithmetic_gets_it():
+    function = dividing(error_model="numpy")
+    assert as_problem(function).evaluate([[0.1, 0.5]]).fitness == function(np.array([0.1, 0.5]))[0]
+
+
+def test_machine_code_is_kept_by_what_a_division_by_zero_does(monkeypatch):
+    digests = []
+    monkeypatch.setattr(block, "compile_source", lambda source, name, given, digest, _: digests.append(digest))
+    for options in ({}, {"error_model": "numpy"}):
+        block.block_of_function(dividing(**options), 2, 2, None)
+    assert [digest.splitlines()[0] for digest in digests] == ["error_model python", "error_model numpy"]

@@ -77,6 +77,9 @@ def block_of_function(function: Any, width: int, n_features: int, scenario: int 
 
     With a scenario, its number (-1 for training) is handed over as second argument.
     """
+    # What a division by zero does. Numba compiles callees by the model of their first caller, so with "numpy" here an
+    # exception of the function would become a valid fitness, and the function itself would be changed for its owner.
+    error_model = function.targetoptions.get("error_model", "python")
     call = "function(x)" if scenario is None else f"function(x, {scenario})"
     if n_features <= _UNROLL:
         copy = "\n".join(f"            features[{n_features} * i + {j}] = b[{j}]" for j in range(n_features))
@@ -100,12 +103,13 @@ def block(rows, n, fitness, features, status):
             status[i] = 1
 """
     given: dict[str, Any] = {"carray": numba.carray, "empty": np.empty, "function": function}
+    digest = function_digest(function)
     return compile_source(
         source,
         "block",
         given,
-        function_digest(function),
-        lambda block, cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(block),
+        None if digest is None else f"error_model {error_model}\n{digest}",
+        lambda block, cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model=error_model)(block),
     )
 
 

@@ -27,25 +27,28 @@ def function_digest(dispatcher: Any) -> str | None:
     """A text that differs whenever the function, or anything it uses, does; None if something cannot be judged."""
     try:
         parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "numba", "llvmlite")]
-        _describe_function(dispatcher, parts, set())
+        _describe_function(dispatcher, parts, {})
     except _Unsure:
         return None
     return "\n".join(parts)
 
 
-def _describe_function(dispatcher: Any, parts: list[str], seen: set[int]) -> None:
-    if id(dispatcher) in seen:  # recursion
+def _describe_function(dispatcher: Any, parts: list[str], seen: dict[int, int]) -> None:
+    """Functions are numbered as they are met, so that one that is met again (it may call itself) is named by that."""
+    known = id(dispatcher) in seen
+    parts.append(f"function {seen.setdefault(id(dispatcher), len(seen))}")
+    if known:
         return
-    seen.add(id(dispatcher))
     function = dispatcher.py_func
     parts.append(f"{sorted((str(k), str(v)) for k, v in dispatcher.targetoptions.items())}")
-    for value in (*(function.__defaults__ or ()), *(cell.cell_contents for cell in function.__closure__ or ())):
-        _describe(value, parts, seen)
+    _describe(function.__defaults__, parts, seen)
+    _describe(tuple(cell.cell_contents for cell in function.__closure__ or ()), parts, seen)
     _describe_code(function.__code__, function.__globals__, parts, seen)
 
 
-def _describe_code(code: types.CodeType, names: dict[str, Any], parts: list[str], seen: set[int]) -> None:
+def _describe_code(code: types.CodeType, names: dict[str, Any], parts: list[str], seen: dict[int, int]) -> None:
     parts.append(f"{code.co_name} {code.co_code.hex()} {code.co_varnames} {code.co_freevars} {code.co_names}")
+    parts.append(f"{len(code.co_consts)} constants")
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _describe_code(constant, names, parts, seen)
@@ -53,15 +56,19 @@ def _describe_code(code: types.CodeType, names: dict[str, Any], parts: list[str]
             _describe(constant, parts, seen)
     for name in code.co_names:
         if name in names:  # the rest are attributes, which belong to something described, or built-ins
+            parts.append(f"{name} =")
             _describe(names[name], parts, seen)
 
 
-def _describe(value: Any, parts: list[str], seen: set[int]) -> None:
+def _describe(value: Any, parts: list[str], seen: dict[int, int]) -> None:
     if isinstance(value, _PLAIN):
         parts.append(f"{type(value).__name__} {value!r}")
     elif isinstance(value, tuple | frozenset):
+        # With its structure: ((1, 2), (3,)) and ((1,), (2, 3)) hold the same numbers in the same order.
+        parts.append(f"{type(value).__name__} {getattr(value, '_fields', '')} of {len(value)} [")
         for item in sorted(value, key=repr) if isinstance(value, frozenset) else value:
             _describe(item, parts, seen)
+        parts.append("]")
     elif isinstance(value, np.ndarray) and value.dtype != object:
         parts.append(f"{value.dtype} {value.shape} {value.tobytes().hex()}")
     elif isinstance(value, types.ModuleType) and value.__name__.split(".")[0] in _KNOWN_MODULES:
