@@ -182,6 +182,27 @@ def test_samples_progress_and_start():
     assert drawn.unit_centroids.max() < 0.5
 
 
+@pytest.mark.parametrize("d", [2, 3, 12])
+@pytest.mark.parametrize("iterations", [1, 2])
+def test_niches_that_the_last_iteration_left_empty_are_filled(d, iterations):
+    rng = np.random.default_rng(0)
+    space, rows, far_off = FeatureSpace.unit(d), rng.random((200, d)) * 0.3, 0.5 + 0.5 * rng.random((20, d))
+    niches = cvt(space, 20, samples=rows, start=far_off, iterations=iterations, seed=1, threads=1)
+    assert niches.record.iterations == iterations
+    assert (np.bincount(niches.niche_of(rows), minlength=20) > 0).all()
+
+
+@pytest.mark.parametrize("d", [2, 3, 12])
+@pytest.mark.parametrize("iterations", [1, 200])
+def test_there_can_be_as_many_niches_as_different_samples(d, iterations):
+    places = np.random.default_rng(1).random((10, d)).astype(np.float32)
+    rows = np.repeat(places, 8, axis=0)
+    arguments = {"space": FeatureSpace.unit(d), "samples": rows, "seed": 2, "iterations": iterations, "threads": 1}
+    assert sorted(cvt(n_niches=10, **arguments).niche_of(places)) == list(range(10))
+    with pytest.raises(ValueError, match="1 of 11 niches stay empty; there are fewer different samples than niches"):
+        cvt(n_niches=11, **arguments)
+
+
 def test_samplers_draw_what_they_say():
     rng = np.random.default_rng(0)
     unit = SQUARE.to_unit(samplers.Ball(SQUARE)(5000, rng))
@@ -231,6 +252,7 @@ def test_refused_samplers(make, message):
         ({"n_niches": 2.5}, "n_niches"),
         ({"n_samples": 0}, "n_samples"),
         ({"n_samples": 5, "method": "lloyd"}, "at most as many niches as samples"),
+        ({"n_samples": 5, "method": "fresh"}, "at most as many niches as samples"),
         ({"seed": -1}, "seed"),
         ({"p": 0}, "p: expected a number of at least 0.05"),
         ({"iterations": -1}, "iterations"),

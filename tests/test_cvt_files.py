@@ -41,6 +41,16 @@ def test_parquet_keeps_everything(niches, tmp_path):
         load_tessellation(tmp_path / "a.parquet", p=1.0)
 
 
+def test_a_file_of_the_unit_cube_serves_every_space_that_is_linear_and_uniform(tmp_path):
+    wide = FeatureSpace({"speed": (0, 10), "height": (-1, 1)})
+    cvt(UNIT, 30, seed=2, iterations=5).save(tmp_path / "unit.parquet")
+    assert load_tessellation(tmp_path / "unit.parquet", wide) == cvt(wide, 30, seed=2, iterations=5)
+    uneven = samplers.with_sampler(wide, samplers.Ball(wide))
+    for other in (SPACE, uneven, FeatureSpace.unit(3)):
+        with pytest.raises(ValueError, match=r"another one than given; .* make it with tesselite cvt --problem SPEC"):
+            load_tessellation(tmp_path / "unit.parquet", other)
+
+
 def test_infinite_p_survives(tmp_path):
     niches = VoronoiTessellation(UNIT, [[0.5, 0.5]], p=np.inf)
     niches.save(tmp_path / "a.parquet")
@@ -96,6 +106,50 @@ def test_refused_parquet_and_missing(niches, tmp_path):
         load_tessellation(tmp_path / "c.npy", UNIT)
     with pytest.raises(ValueError, match="ends in"):
         niches.save(tmp_path / "a.xyz")
+
+
+def with_metadata(file, change):
+    """The Parquet file with its description changed in place, as damage could do it."""
+    table = pq.read_table(file)
+    about = json.loads(table.schema.metadata[b"tesselite"])
+    change(about)
+    pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about).encode()}), file)
+
+
+@pytest.mark.parametrize("key", ["format_version", "names", "low", "high", "scales", "p", "fingerprint", "record"])
+@pytest.mark.parametrize("space", [None, SPACE])
+def test_damaged_parquet_is_named(niches, tmp_path, key, space):
+    for change in (lambda about: about.pop(key), lambda about: about.update({key: 7})):
+        niches.save(tmp_path / "a.parquet")
+        with_metadata(tmp_path / "a.parquet", change)
+        with pytest.raises(ValueError, match=r"a\.parquet: "):
+            load_tessellation(tmp_path / "a.parquet", space)
+
+
+def test_damaged_records_columns_and_arrays_are_named(niches, tmp_path):
+    file = tmp_path / "a.parquet"
+    niches.save(file)
+    with_metadata(file, lambda about: about["record"].pop("seed"))
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(TypeError: .*seed"):
+        load_tessellation(file)
+    niches.save(file)
+    with_metadata(file, lambda about: about["names"].__setitem__(0, "spead"))
+    with pytest.raises(ValueError, match=r"a\.parquet: "):
+        load_tessellation(file)
+    array = tmp_path / "a.npy"
+    np.save(array, niches.centroids)
+    array.write_bytes(array.read_bytes().replace(b"}", b"]"))  # NumPy's reader raises TokenError
+    with pytest.raises(ValueError, match=r"a\.npy: not readable"):
+        load_tessellation(array, SPACE)
+
+
+def test_a_damaged_cache_entry_is_built_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("TESSELITE_CACHE_DIR", str(tmp_path))
+    first = cvt(UNIT, 12, seed=3, iterations=2, cache=True)
+    with_metadata(list_cache()[0].path, lambda about: about["record"].pop("seed"))
+    assert list_cache() == []
+    assert cvt(UNIT, 12, seed=3, iterations=2, cache=True) == first
+    assert len(list_cache()) == 1
 
 
 def test_cache(tmp_path, monkeypatch):

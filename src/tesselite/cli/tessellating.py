@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +11,10 @@ from typing import Any
 
 import typer
 
+from tesselite.atomic import cannot_write
 from tesselite.cli.display import print_json, shown_construction
+from tesselite.feature_space import FeatureSpace
+from tesselite.tessellation.voronoi import p_to_json
 
 
 def show_cache(as_json: bool) -> None:
@@ -18,9 +23,8 @@ def show_cache(as_json: bool) -> None:
 
     entries = list_cache()
     if as_json:
-        print_json(
-            {"folder": str(tessellation_cache()), "entries": [asdict(e) | {"path": str(e.path)} for e in entries]}
-        )
+        shown = [asdict(e) | {"path": str(e.path), "p": p_to_json(e.p)} for e in entries]
+        print_json({"folder": str(tessellation_cache()), "entries": shown})
         return
     typer.echo(f"{len(entries)} tessellations in {tessellation_cache()}")
     for e in entries:
@@ -31,7 +35,8 @@ def show_cache(as_json: bool) -> None:
 
 
 def make_cvt(
-    dims: int,
+    dims: int | None,
+    spec: str | None,
     n_niches: int,
     *,
     n_samples: int | None,
@@ -49,23 +54,32 @@ def make_cvt(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Construct a CVT of the unit box, save it and tell about it; or only forecast what that would cost."""
-    from tesselite.feature_space import FeatureSpace
+    """Construct a CVT of the unit cube, or of the features of the problem that `spec` names, save it and tell about it.
+
+    Or only forecast what that would cost. Whatever is wrong with the files shows before the construction.
+    """
     from tesselite.run_folder import check_output
     from tesselite.seeds import checked_seed
+    from tesselite.tessellation.files import check_ending
 
-    for option, path in (("--out", out), ("--plot", plot)):
-        if path is not None:
-            check_output(option, path)
-    if not 1 <= dims <= 1_000_000:
-        raise ValueError(f"--dims: expected 1 to 1,000,000 features, got {dims}")
-    space = FeatureSpace.unit(dims)
+    space = _space(dims, spec)
+    file = out or Path(f"centroids_{n_niches}_{space.n}.parquet")
+    check_output("--out", file)
+    check_ending("--out", file)
+    if plot is not None:
+        from tesselite.tessellation import pictures
+
+        check_output("--plot", plot)
+        pictures.check_ending("--plot", plot)
     if dry_run:
         from tesselite.tessellation.forecast import forecast
 
         expected = asdict(forecast(space, n_niches, n_samples, p, iterations, method, threads))
-        _tell({"n_niches": n_niches, "dims": dims, "p": p, **expected}, as_json)
+        _tell({"n_niches": n_niches, "dims": space.n, "p": p_to_json(p), **expected}, as_json)
         return
+    for path in (file, plot):
+        if path is not None:
+            _check_writable(path)
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.quality import describe
 
@@ -85,17 +99,40 @@ def make_cvt(
             threads=threads,
             cache=cache,
         )
-    file = out or Path(f"centroids_{n_niches}_{dims}.parquet")
     tessellation.save(file)
     about: dict[str, Any] = describe(tessellation)
     about |= {"out": str(file), "seconds_command": time.perf_counter() - started}
     if plot is not None:
-        from tesselite.tessellation.pictures import plot_tessellation
-
-        plot_tessellation(tessellation, plot)
+        pictures.plot_tessellation(tessellation, plot)
         about["plot"] = str(plot)
     if as_json or not quiet:
         _tell(about, as_json)
+
+
+def _space(dims: int | None, spec: str | None) -> FeatureSpace:
+    """The features of the problem, which has its own way of sampling them, or the unit cube."""
+    if spec is not None:
+        from tesselite.problems import by_name
+
+        features = by_name(spec).features
+        if dims not in (None, features.n):
+            raise ValueError(f"--dims: {spec} has {features.n} features, not {dims}; leave --dims out")
+        return features
+    if dims is None or not 1 <= dims <= 1_000_000:
+        raise ValueError(f"--dims: expected 1 to 1,000,000 features, got {dims}")
+    return FeatureSpace.unit(dims)
+
+
+def _check_writable(file: Path) -> None:
+    """OSError if the file cannot be written; its folders may have to be made yet."""
+    if file.is_dir():
+        raise cannot_write(file, IsADirectoryError(errno.EISDIR, ""))
+    folder = next(folder for folder in file.absolute().parents if folder.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise cannot_write(file, error) from error
 
 
 def _tell(about: dict[str, Any], as_json: bool) -> None:

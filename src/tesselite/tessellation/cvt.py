@@ -164,7 +164,7 @@ def plan(
             raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
         n_samples = len(array)
     n_samples = n_samples or default_n_samples(k)
-    if method == "lloyd" and n_samples < k:
+    if method != "exact" and n_samples < k:
         raise ValueError(f"n_niches: expected at most as many niches as samples ({n_samples}), got {k}")
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -222,12 +222,9 @@ class _Job:
                 break
         if state is None:
             state = self._state(rng)
+        if self.method == "lloyd" and self.iterations > 0:
+            self._fill_empty(state)
         centroids = state.sites if self.method == "exact" else state.centroids
-        if self.method == "lloyd" and self.iterations > 0 and state.count_empty() > 0:
-            raise ValueError(
-                f"samples: {state.count_empty()} of {self.k} niches stay empty; "
-                "there are fewer different samples than niches"
-            )
         features = self.space.from_unit(np.clip(centroids, 0.0, 1.0))
         record = ConstructionRecord(
             method=self.method,
@@ -311,6 +308,19 @@ class _Job:
             error, n_changed = state.step()
             return error, n_changed == 0
         return state.step(), False
+
+    def _fill_empty(self, state: Any) -> None:
+        """Leave no niche without samples, moving only the centroids of those that the last iteration left empty.
+
+        It ends, for each time a centroid comes to lie on a sample that had none; if there is no such sample any more,
+        there are as many niches with samples as different samples.
+        """
+        while state.count_empty() > 0:
+            if state.step(average=False)[1] == 0:
+                raise ValueError(
+                    f"samples: {state.count_empty()} of {self.k} niches stay empty; "
+                    "there are fewer different samples than niches"
+                )
 
     def _improves_too_little(self, errors: list[float]) -> bool:
         if self.tolerance == 0.0 or len(errors) <= 2 * _WINDOW:

@@ -21,12 +21,14 @@ from tesselite.arrow import from_column, to_column
 from tesselite.atomic import write_atomically
 from tesselite.feature_space import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
-from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
 FORMAT = "tesselite.tessellation"
 FORMAT_VERSION = 1
 _METADATA = b"tesselite"
 _TEXT = (".dat", ".txt")
+# What a damaged file can make of our reading of it, besides ValueError.
+_DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 
 
 def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> None:
@@ -35,14 +37,19 @@ def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> No
     The file appears complete or not at all. Raises ValueError for another ending.
     """
     path = Path(path)
+    check_ending("path", path)
     if path.suffix == ".parquet":
         _write(path, lambda file: _write_parquet(tessellation, file))
     elif path.suffix == ".npy":
         _write(path, lambda file: np.save(file, tessellation.centroids))
-    elif path.suffix in _TEXT:
-        _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
     else:
-        raise ValueError(f"path: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
+        _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
+
+
+def check_ending(option: str, path: Path) -> None:
+    """ValueError, with the option's name, unless the file's ending is one of a format that we know."""
+    if path.suffix not in (".parquet", ".npy", *_TEXT):
+        raise ValueError(f"{option}: expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
 
 
 def load_tessellation(
@@ -50,9 +57,11 @@ def load_tessellation(
 ) -> VoronoiTessellation:
     """Read a tessellation that `save_tessellation`, or another program, wrote.
 
-    A Parquet file knows its space and p; if you give them, they must be the same. The other formats hold centroids
-    only: `space` is the unit cube if not given, and p is 2. Raises ValueError for a file that is damaged, of the
-    wrong size or dimension, or whose centroids are NaN or out of bounds.
+    A Parquet file knows its space and p; if you give them, they must be the same. Only a file of the unit cube
+    (`FeatureSpace.unit`) serves any space with as many features, linear and uniformly sampled: it is scaled to its
+    bounds. The other formats hold centroids only, in the units of the features: `space` is the unit cube if not given,
+    and p is 2. Raises ValueError for a file that is damaged, of the wrong size or dimension, or whose centroids are
+    NaN or out of bounds.
     """
     path = Path(path)
     if not path.is_file():
@@ -75,15 +84,13 @@ def load_tessellation(
         return VoronoiTessellation(space, centroids, 2.0 if p is None else p)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    except _DAMAGE as error:
+        raise ValueError(f"{path}: damaged ({type(error).__name__}: {error})") from None
 
 
 def record_to_dict(record: ConstructionRecord) -> dict[str, Any]:
     """A construction record, ready for JSON."""
-    return {**asdict(record), "errors": list(record.errors), "p": _p_to_json(record.p)}
-
-
-def _p_to_json(p: float) -> float | str:
-    return "inf" if p == np.inf else p
+    return {**asdict(record), "errors": list(record.errors), "p": p_to_json(record.p)}
 
 
 def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -103,17 +110,23 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
     about = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "names": list(space.names),
-        "low": space.low.tolist(),
-        "high": space.high.tolist(),
-        "scales": {name: scale.name for name, scale in space.scales.items()},
-        "p": _p_to_json(tessellation.p),
+        **_described(space),
+        "p": p_to_json(tessellation.p),
         "fingerprint": tessellation.fingerprint(),
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
     columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
     table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
     pq.write_table(table, file)
+
+
+def _described(space: FeatureSpace) -> dict[str, Any]:
+    return {
+        "names": list(space.names),
+        "low": space.low.tolist(),
+        "high": space.high.tolist(),
+        "scales": {name: scale.name for name, scale in space.scales.items()},
+    }
 
 
 def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> VoronoiTessellation:
@@ -124,26 +137,30 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         with pq.ParquetFile(path) as file:
             table = file.read()
         about = json.loads((table.schema.metadata or {})[_METADATA])
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         raise ValueError(f"not a readable Parquet file ({error})") from None
-    except (KeyError, json.JSONDecodeError):
+    except (KeyError, ValueError):
         raise ValueError("a Parquet file, but not one of tessellations: it lacks their metadata") from None
     if about.get("format") != FORMAT:
         raise ValueError("a Parquet file, but not one of centroids that tesselite wrote")
     if about["format_version"] > FORMAT_VERSION:
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
+    stored = {key: about[key] for key in ("names", "low", "high", "scales")}
+    wanted = space
+    if wanted is not None and wanted.linear and wanted.uniform:
+        unit = FeatureSpace.unit(wanted.n)
+        space = unit if stored == _described(unit) else wanted
     if space is None:
         unknown = [name for name in about["scales"].values() if name != "log"]
         if unknown:
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
         space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
-    elif (list(space.names), space.low.tolist(), space.high.tolist()) != (
-        about["names"],
-        about["low"],
-        about["high"],
-    ) or {name: scale.name for name, scale in space.scales.items()} != about["scales"]:
-        raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
+    elif stored != _described(space):
+        raise ValueError(
+            f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given; "
+            "for that of a problem, make it with tesselite cvt --problem SPEC"
+        )
     centroids = np.column_stack([from_column(table.column(name)) for name in about["names"]])
     stored_p = float(about["p"])
     if p is not None and p != stored_p:
@@ -156,21 +173,21 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         record = ConstructionRecord(**{**kept, "errors": tuple(kept["errors"]), "p": float(kept["p"])})
     tessellation = VoronoiTessellation(space, centroids, stored_p, record)
     if tessellation.fingerprint() != about["fingerprint"]:
-        if list(space.names) != about["names"] or space.low.tolist() != about["low"]:
-            raise ValueError(f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given")
         raise ValueError("the fingerprint does not match the content: damaged, or of another feature space")
-    return tessellation
+    if wanted is None or wanted == space:
+        return tessellation
+    scaled = wanted.from_unit(centroids).clip(wanted.low, wanted.high)  # as `cvt` itself does it
+    return VoronoiTessellation(wanted, scaled, stored_p, record)
 
 
 def _read_plain(path: Path) -> Any:
+    check_ending("path", path)
     try:
         if path.suffix == ".npy":
             centroids = np.load(path, allow_pickle=False)
-        elif path.suffix in _TEXT:
-            centroids = np.loadtxt(path, dtype=np.float64, ndmin=2)
         else:
-            raise ValueError(f"expected a name that ends in .parquet, .npy, .dat or .txt, got {path.name!r}")
-    except (EOFError, UserWarning) as error:
+            centroids = np.loadtxt(path, dtype=np.float64, ndmin=2)
+    except Exception as error:  # NumPy raises whatever a damaged file leads it to
         raise ValueError(f"not readable ({error})") from None
     if centroids.ndim != 2 or centroids.size == 0 or not np.issubdtype(centroids.dtype, np.number):
         raise ValueError(f"expected a table of numbers, one centroid a row, got shape {centroids.shape}")

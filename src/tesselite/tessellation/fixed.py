@@ -39,31 +39,39 @@ class FixedLloyd:
         self.starts = np.empty(self.k + 1, np.int64)
         self.members = np.empty(self.n, np.int64)
 
-    def step(self) -> tuple[float, int]:
-        """Assign all samples, then move the centroids: the error of the assignment, how many samples changed niche."""
+    def step(self, average: bool = True) -> tuple[float, int]:
+        """Assign all samples, then move the centroids: the error of the assignment, how many samples changed niche.
+
+        Where none did but a niche is empty, it is the number of centroids that were put on samples for it. Without
+        `average` only the centroids of empty niches move.
+        """
         self.changed[:] = 0
         n_changed = self._assign()
         error = float(self.squares.sum() / self.n)
-        if n_changed:
-            lloyd.sort_by_niche(self.labels, self.starts, self.members)
-            n_empty = lloyd.update_means(
-                self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
-            )
-            if n_empty:
-                self._reseed()
-        return error, n_changed
+        lloyd.sort_by_niche(self.labels, self.starts, self.members)
+        if not average:
+            self.changed[:] = 0
+        n_empty = lloyd.update_means(
+            self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
+        )
+        n_reseeded = self._reseed() if n_empty else 0
+        return error, n_changed or n_reseeded
 
     def count_empty(self) -> int:
         """How many niches have no sample."""
         return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
 
-    def _reseed(self) -> None:
-        """Put the centroid of each empty niche on one of the samples that are farthest from their centroids."""
+    def _reseed(self) -> int:
+        """Put the centroid of each empty niche on one of the samples that are farthest from their centroids.
+
+        Returns for how many there was a sample: none is left if all of them lie on centroids.
+        """
         empty = np.flatnonzero(np.diff(self.starts) == 0)
         farthest = np.argsort(-self.squares, kind="stable")
         spots = farthest[self.squares[farthest] > 0.0][: len(empty)]
         self.centroids[empty[: len(spots)]] = self.points[spots]
         self.moved[empty[: len(spots)]] = 1
+        return len(spots)
 
     def _assign(self) -> int:
         if self.p != 2.0 or self.d > 10:

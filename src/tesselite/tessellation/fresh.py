@@ -46,8 +46,8 @@ def add_samples(points: Floats, labels: Ints, centroids: Floats, sums: Floats, c
 class FreshLloyd:
     """The state of Lloyd's algorithm on fresh samples; `step` draws, assigns and averages once.
 
-    A niche that no sample fell into keeps its centroid; one that stays empty until its past has faded is put on a
-    sample of the niche with the largest share of the error.
+    A niche that no sample fell into keeps its centroid; one that stays empty until its past has faded, or that had no
+    sample in the first two iterations, is put on a random sample.
     """
 
     def __init__(

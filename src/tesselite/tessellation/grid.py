@@ -39,7 +39,7 @@ class GridTessellation:
         self.n_niches: int = math.prod(self.shape)
         if self.n_niches > MAX_NICHES:
             raise ValueError(
-                f"shape: this grid has {_power(self.shape)} niches; at most 2^63 can be numbered. "
+                f"shape: this grid has {_power(self.shape)} niches; at most 2^63 - 1 can be numbered. "
                 "Use a CVT (n_niches=...), whose size does not grow with the number of features"
             )
         strides = [math.prod(self.shape[i + 1 :]) for i in range(space.n)]

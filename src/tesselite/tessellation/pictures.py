@@ -24,6 +24,14 @@ _MOST_PAIRED = 5  # features in a pair plot
 _MOST_DOTS = 20_000
 
 
+def check_ending(option: str, path: Path) -> None:
+    """ValueError, with the option's name, unless the file's ending is one of a kind of picture that can be written."""
+    from matplotlib.figure import Figure
+
+    if path.suffix.lower().removeprefix(".") not in Figure().canvas.get_supported_filetypes():
+        raise ValueError(f"{option}: expected a picture, as a name that ends in .png, .svg or .pdf, got {path.name!r}")
+
+
 def cell_polygons(tessellation: VoronoiTessellation) -> list[Floats]:
     """The corners (m, 2), in feature units, of each niche of two linear or scaled features; p = 2."""
     from tesselite.tessellation.cells import cut_cell
@@ -51,6 +59,7 @@ def plot_tessellation(tessellation: VoronoiTessellation, path: str | Path | None
     """
     figure = _cells(tessellation) if tessellation.space.n == 2 else _pairs(tessellation)
     if path is not None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     return figure
 

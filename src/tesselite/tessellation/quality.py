@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tesselite.feature_space import Sampler
 from tesselite.tessellation.samplers import Rows, with_sampler
-from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 from tesselite.threads import checked_threads
 
 Floats = npt.NDArray[np.float64]
@@ -161,7 +161,7 @@ def describe(tessellation: VoronoiTessellation, quality: Quality | None = None) 
     return {
         **figures,
         **built,
-        "p": "inf" if quality.p == np.inf else quality.p,
+        "p": p_to_json(quality.p),
         "fingerprint": tessellation.fingerprint(),
     }
 

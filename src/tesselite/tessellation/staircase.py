@@ -267,8 +267,8 @@ class StaircaseLloyd:
         """How many niches have no sample."""
         return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
 
-    def step(self) -> tuple[float, int]:
-        """Assign all samples, then move the centroids: the assignment's error, how many samples changed niche."""
+    def step(self, average: bool = True) -> tuple[float, int]:
+        """Assign all samples, then move the centroids, as `FixedLloyd.step` does."""
         self.changed[:] = 0
         self._in_chunks(
             lambda first, last: own_squares(
@@ -279,10 +279,10 @@ class StaircaseLloyd:
         )
         n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
         error = float(self.squares.sum() / self.n)
-        if n_changed == 0:
-            return error, 0
         before = self._centers.copy()
         lloyd.sort_by_niche(self.labels, self.starts, self.members)
+        if not average:
+            self.changed[:] = 0
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
@@ -299,16 +299,18 @@ class StaircaseLloyd:
                 self.k // 16 + 1,
             )
         )
+        n_reseeded = 0
         if n_empty:
             empty = np.flatnonzero(np.diff(self.starts) == 0)
             farthest = np.argsort(-self.squares, kind="stable")[: len(empty)]
             spots = farthest[self.squares[farthest] > 0.0]
             self._centers[empty[: len(spots)]] = self.points[spots]
             self.moved[empty[: len(spots)]] = 1
+            n_reseeded = len(spots)
         if self.principal is None:
             gaps = self._centers - before
             self._drifts = np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + 1e-12)
-        return error, n_changed
+        return error, n_changed or n_reseeded
 
     def _in_chunks(self, work: Any, n: int, chunk: int) -> list[Any]:
         results: list[Any] = []

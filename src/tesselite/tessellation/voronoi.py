@@ -30,8 +30,12 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-def checked_p(p: float) -> float:
-    """`p` as a float of at least 0.05 (distances of smaller orders overflow), infinity included; else ValueError."""
+def checked_p(p: float | str) -> float:
+    """`p` as a float of at least 0.05, infinity (also as the text "inf") included; else ValueError.
+
+    A squared distance is a sum over the features to the power 2 / p: d ** 40 for 0.05, which a double holds up to ten
+    million features; p = 0.01 would overflow with 35.
+    """
     try:
         value = float(p)
     except (TypeError, ValueError):
@@ -41,12 +45,17 @@ def checked_p(p: float) -> float:
     return value
 
 
+def p_to_json(p: float) -> float | str:
+    """`p` as JSON can hold it, which knows no infinity; `checked_p` takes it back."""
+    return "inf" if p == np.inf else p
+
+
 class VoronoiTessellation:
     """Niches of a feature space: each holds the points nearer to its centroid than to any other.
 
     `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of
-    order `p` (0 < p, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`. `record`
-    says how the centroids were constructed, if they were.
+    order `p` (at least 0.05, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`.
+    `record` says how the centroids were constructed, if they were.
 
     Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
     """
