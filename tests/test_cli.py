@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import pty
@@ -12,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import tesselite as tl
 from tesselite.cli import main
+from tesselite.cli.running import tell
+from tesselite.run import Summary
 
 COMMANDS = ("problems", "run", "resume", "info", "export", "cvt")
 RUN_KEYS = {
@@ -269,7 +273,8 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--grid", "3x-2"), "expected whole numbers of at least 1"),
         (("my_module:jump", "--grid", "3x"), "expected a whole number"),
         (("my_module:jump", "--grid", "3x3x3"), "one for each of 2 features, got 3"),
-        (("my_module:jump", "--grid", "1e10"), "at most 2^63 can be numbered"),
+        (("my_module:jump", "--grid", "1e10"), "at most 2^63 - 1 can be numbered"),
+        (("my_module:jump", "--retries", "5"), "--retries: is for evaluation on workers"),
         (("my_module:jump", "--grid", "3", "--niches", "9"), "only one of --niches, --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--centroids", "x"), "got --grid and --centroids"),
         (("my_module:jump", "--centroids", "missing.parquet"), "missing.parquet"),
@@ -316,6 +321,13 @@ def test_a_run_in_which_everything_fails_shows_the_first_error_in_full(cli, name
         assert text in shown.err
 
 
+def test_an_archive_without_elites_has_no_best_fitness_to_tell(capsys, tmp_path):
+    problem = tl.problems.sphere(2)
+    search = tl.MapElites(problem.solutions, tl.GridTessellation(problem.features, 3), seed=1)
+    tell(Summary(search, problem, tmp_path, 1.0, 1.0), quiet=False, as_json=False)
+    assert "best fitness -, 0 evaluations" in capsys.readouterr().out
+
+
 def test_resume_refuses_what_is_no_run_or_has_changed(cli):
     assert "missing: no run is here" in cli("resume", "missing").error
     assert "no run is here" in cli("resume", ".").error
@@ -338,7 +350,7 @@ def test_resume_refuses_what_is_no_run_or_has_changed(cli):
 
 def test_info_tells_what_a_run_is(cli, finished):
     about = cli("info", finished, "--json").json
-    assert about["problem"] == "sphere"
+    assert about["problem"] == "sphere:4"
     assert about["finished"] is True
     assert (about["evaluations"], about["budget"], about["n_niches"], about["seed"]) == (1000, 1000, 40, 3)
     assert about["direction"] == "min"
@@ -417,6 +429,13 @@ def test_export_spares_the_files_of_the_run_and_names_what_it_cannot_write(cli):
     assert cli("export", "a").out == "30 elites: a/elites.csv\n"
     assert cli("export", "a", "-o", "no/where.csv").error == "cannot write no/where.csv: No such file or directory"
     assert "'xlsx'" in cli("export", "a", "--to", "xlsx").error
+    assert "expected a file that ends in .csv" in cli("export", "a", "--to", "csv", "-o", "a.npz").error
+    assert cli("export", "a", "-o", "b.npz").code == 0
+    assert len(np.load("b.npz")["fitness"]) == 30  # the ending says the format
+    assert cli("export", "a", "-o", "b.parquet").code == 0
+    assert len(tl.Archive.load("b.parquet")) == 30
+    assert cli("export", "a", "-o", "elites.txt").code == 0
+    assert Path("elites.txt").read_text().startswith("niche,")
     assert "missing: there is no such file" in cli("export", "missing").error
     assert "missing: there is no such file" in cli("info", "missing").error
     assert "my_module.py: not a readable Parquet file" in cli("info", "my_module.py").error
@@ -433,6 +452,73 @@ def test_cvt_writes_centroids_that_run_takes(cli):
     from tesselite.tessellation.files import load_tessellation
 
     assert load_tessellation("c.parquet", space) == load_tessellation("d.parquet", space)
+    # Of the unit cube, and of the problem: `run` takes both, and they are the same.
+    options = ("-k", "12", "--seed", "1", "--quiet")
+    assert cli("cvt", "--problem", "my_module:jump", *options, "-o", "p.parquet") == Result(0, "", "")
+    assert cli("cvt", "-d", "2", *options, "-o", "u.parquet") == Result(0, "", "")
+    features = load_tessellation("p.parquet").space
+    assert (features.names, features.low.tolist(), features.high.tolist()) == (("speed", "height"), [0, -1], [1, 1])
+    for file in ("p", "u"):
+        run = ("run", "my_module:jump", "--evaluations", "500", "--initial", "200", "--seed", "3", "-q")
+        assert cli(*run, "--centroids", f"{file}.parquet", "-o", file) == Result(0, "", "")
+    assert Path("p/archive.parquet").read_bytes() == Path("u/archive.parquet").read_bytes()
+    assert "make it with tesselite cvt --problem SPEC" in cli("run", "arm", "--centroids", "p.parquet").error
+
+
+def test_cvt_of_a_problem_samples_as_the_problem_does(cli):
+    about = cli("cvt", "--problem", "maze:10d", "-k", "4", "-n", "50", "--iterations", "2", "--json").json
+    assert (about["dims"], about["sampler"], about["out"]) == (10, "TrajectorySampler", "centroids_4_10.parquet")
+
+
+def test_run_notes_centroids_that_look_like_a_unit_cube(cli):
+    options = ("--evaluations", "200", "--initial", "100", "--seed", "3", "-q")
+    for file, rows in {"unit.dat": [[0.1, 0.2], [0.8, 0.7]], "own.dat": [[0.1, -0.2], [0.8, 0.7]]}.items():
+        np.savetxt(file, rows)
+        shown = cli("run", "my_module:jump", "--centroids", file, *options, "-o", f"of-{file}")
+        assert shown.code == 0
+        assert ("unit.dat lie in [0, 1] of height, which reaches from -1 to 1" in shown.err) == (file == "unit.dat")
+        assert ("tesselite cvt --problem my_module:jump" in shown.err) == (file == "unit.dat")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("-o", "x.csv"), "--out: expected a name that ends in .parquet, .npy, .dat or .txt, got 'x.csv'"),
+        (("--plot", "x.xyz"), "--plot: expected a picture"),
+        (("--plot", "x"), "--plot: expected a picture"),
+        (("-o", "my_module.py/x.npy"), "cannot write my_module.py/x.npy: Not a directory"),
+        (("--plot", "my_module.py/new/x.png"), "cannot write my_module.py/new/x.png: Not a directory"),
+        (("-o", "folder.npy"), "cannot write folder.npy: Is a directory"),
+    ],
+)
+def test_files_that_cvt_cannot_write_are_refused_before_the_construction(cli, monkeypatch, args, message):
+    Path("folder.npy").mkdir()
+    construction = importlib.import_module("tesselite.tessellation.cvt")
+    monkeypatch.setattr(construction, "cvt", lambda *_, **__: pytest.fail("was constructed"))
+    assert message in cli("cvt", "-d", "2", "-k", "5", *args).error
+
+
+def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
+    def read(text: str | bytes) -> dict:
+        return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+    options = ("--niches", "5", "-p", "inf", "--samples", "200", "--evaluations", "200", "--initial", "100")
+    assert cli("run", "my_module:jump", *options, "--seed", "3", "-q", "-o", "a").code == 0
+    niches = read(Path("a/settings.json").read_text())["niches"]
+    assert (niches["p"], niches["wanted"]["p"]) == ("inf", "inf")
+    about = pq.read_metadata("a/archive.parquet").metadata[b"tesselite"]
+    assert read(about)["tessellation"]["p"] == "inf"
+    assert cli("info", "a", "--json").json["niches"]["p"] == "inf"
+    archive = tl.Archive.load("a/archive.parquet")
+    assert archive.tessellation.p == np.inf
+    # As versions before wrote it: with a word that JSON does not know.
+    monkeypatch.setattr("tesselite.tessellation.voronoi.p_to_json", lambda p: p)
+    archive.save("old.parquet")
+    assert b"Infinity" in pq.read_metadata("old.parquet").metadata[b"tesselite"]
+    assert tl.Archive.load("old.parquet").tessellation == archive.tessellation
+    settings = Path("a/settings.json")
+    settings.write_text(settings.read_text().replace('"inf"', "Infinity"))
+    assert cli("resume", "a", "--evaluations", "300", "-q").code == 0
 
 
 @pytest.mark.parametrize(
@@ -444,6 +530,9 @@ def test_cvt_writes_centroids_that_run_takes(cli):
         ("-d", "2", "-k", "5", "-p", "0"),
         ("-d", "2", "-k", "5", "--seed", "-1"),
         ("-d", "2"),
+        ("-k", "5"),
+        ("-d", "3", "-k", "5", "--problem", "my_module:jump"),
+        ("-k", "5", "--problem", "my_module:hop"),
     ],
 )
 def test_bad_input_to_cvt_is_refused_in_one_line(cli, tmp_path, args):

@@ -289,6 +289,10 @@ def walk(x, scenario):
     if scenario == "never":
         fitness = fitness * float("nan")
     return fitness, x
+
+@tl.problem(solutions=tl.Box(2), features={"a": (0, 1), "b": (0, 1)}, direction="min", batch=True)
+def fall(x):
+    return x.sum(axis=1), x
 """
 
 
@@ -336,7 +340,7 @@ def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
 
     for name in ("sphere:2", "rastrigin:2"):
         start(by_name(name), runs / name[:6], spec=name, evaluations=200, grid=4, seed=1)
-    with pytest.raises(ValueError, match=r"one problem or its variants, got sphere in .*, rastrigin in "):
+    with pytest.raises(ValueError, match=r"one problem or its variants, got sphere:2 in .*, rastrigin:2 in "):
         compare_folders({"a": [runs / "sphere"], "b": [runs / "rastri"]})
     with pytest.raises(ValueError, match="each run once, but it is in 'a' already"):
         compare_folders({"a": [runs / "fine-0"], "b": [runs / "fine-1", runs / "fine-1" / ".." / "fine-0"]})
@@ -357,11 +361,20 @@ def test_what_a_reader_of_a_comparison_should_know(runs):
     assert len(notes) == 1
     assert "300 in" in notes[0]
     assert "400 in" in notes[0]
+    start(by_name("toy_compare:fall"), runs / "fall", spec="toy_compare:fall", evaluations=300, grid=2, seed=1)
+    notes = check_comparable({"a": [runs / "fine-0"], "b": [runs / "fall"]})
+    assert len(notes) == 1
+    assert "different problems or variants: toy_compare:walk in" in notes[0]
+    with pytest.raises(ValueError, match="some maximise fitness and others minimise it"):
+        compare_folders({"a": [runs / "fine-0"], "b": [runs / "fall"]})
 
 
 def test_command_line(runs):
     from tesselite.cli.app import app
+    from tesselite.problems import by_name
+    from tesselite.run import start
 
+    start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
     run = CliRunner().invoke
     found = run(app, ["assess", "fine-0", "rough-0", "--share", "1", "--json"])
     assert found.exit_code == 0, found.output
@@ -369,7 +382,7 @@ def test_command_line(runs):
     assert [one["run"] for one in told] == ["fine-0", "rough-0"]
     assert told[0]["settings"]["half"]["best"] == pytest.approx(told[0]["settings"]["training"]["best"] / 2)
     assert told[0]["settings"]["never"] == {"best": None, "niche": None, "valid": 0, "shares": {"1": 0.0}}
-    found = run(app, ["assess", "fine-0"])
+    found = run(app, ["assess", "fine-0", "-q"])
     assert "never" in found.stdout
     command = ["compare", "fine-0", "fine-1", "fine-2", "--against", "rough-0", "rough-1", "rough-2", "-o", "out"]
     found = run(app, [*command, "--names", "fine,rough", "--json"])
@@ -378,6 +391,9 @@ def test_command_line(runs):
     assert (rows[0]["first"], rows[0]["second"], rows[0]["n"], rows[0]["m"]) == ("fine", "rough", 3, 3)
     page = (runs / "out" / "comparison.md").read_text()
     assert "| fine | 3 |" in page
+    assert "Note: " not in page
+    run(app, ["compare", "fine-0", "--against", "long", "-o", "noted"])
+    assert "Note: the runs have different numbers of evaluations" in (runs / "noted" / "comparison.md").read_text()
     assert (runs / "out" / "figures" / "expected_quality.png").exists()
     assert (runs / "out" / "tables" / "tests.tex").exists()
     assert run(app, [*command, "--names", "one"]).exit_code != 0

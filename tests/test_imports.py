@@ -16,7 +16,7 @@ PACKAGE = Path(tesselite.__file__).parent
 # From the bottom to the top: a module imports from its own line and from lines above it, never from below. Imports
 # inside functions and those for type checkers alone are free. A new module or package needs a place here.
 LAYERS = """
-    atomic
+    atomic uninterrupted
     compiled threads seeds arrow
     fast_math feature_space function_digest scaling solution_space
     block crew elitism breeding breeding_lanes tessellation

@@ -8,7 +8,7 @@ from scipy.ndimage import label
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from tesselite.problems.maze_navigation import World, layout, paper_world
+from tesselite.problems.maze_navigation import Robot, World, layout, maze, paper_world
 from tesselite.problems.maze_navigation.world import read_walls
 
 # Shortest path of the robot's centre, in units, by (outer route, inner route); the open maze: 537.
@@ -104,6 +104,14 @@ def test_collision_map_is_the_disc_of_wall_pixels():
     near = (x - 30) ** 2 + (y - 30) ** 2 <= 25
     inside = (x > 5) & (x < 54) & (y > 5) & (y < 54)
     assert np.array_equal(world.blocked[inside] == 1, near[inside])
+
+
+def test_the_robot_has_the_radius_that_its_world_is_meant_for():
+    walls = box()
+    world = World(walls, (30, 40), (90, 40), radius=4)
+    assert maze("2d", world=world).robot.radius == 4
+    assert maze("2d", world=world, robot=Robot(radius=6)).world.radius == 6
+    assert maze("2d").robot == Robot()
 
 
 def test_leaps_never_reach_a_wall():

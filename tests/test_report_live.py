@@ -68,7 +68,7 @@ def test_a_killed_run_is_told_from_a_running_one(tmp_path):
     assert running["document"]["runs"][0]["state"] == "running"
     assert "message" not in running["document"]
     assert killed["document"]["runs"][0]["state"] == "stopped"
-    assert "tesselite resume" in killed["document"]["message"]
+    assert "tesselite.resume(" in killed["document"]["message"]  # no name finds its problem
 
 
 def test_a_damaged_run_is_said_and_the_last_good_one_stays(tmp_path):

@@ -295,6 +295,18 @@ def test_a_run_in_which_nothing_is_valid_shows_the_error_and_can_be_started_agai
     def broken(x):
         raise KeyError("left leg")
 
-    with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 100 .*in broken.*KeyError: 'left leg'"):
-        start(broken, tmp_path / "run", evaluations=100, grid=3)
+    with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 20 .*in broken.*KeyError: 'left leg'"):
+        start(broken, tmp_path / "run", evaluations=100, grid=3, batch_size=20, checkpoint_seconds=0)
     start(make(), tmp_path / "run", evaluations=100, grid=3)
+
+
+def test_a_variation_of_ones_own_is_called_as_often_as_without_a_folder(tmp_path):
+    calls = []
+
+    def keep(parents, space, rng):
+        calls.append(len(parents))
+        return parents
+
+    settings = {"grid": 3, "evaluations": 90, "initial": 30, "batch_size": 30, "seed": 1, "variation": keep}
+    tl.illuminate(tl.problems.sphere(2), out=tmp_path / "run", **settings)
+    assert calls == [30, 30]

@@ -106,7 +106,8 @@ def test_a_signal_finishes_the_batch_saves_and_says_how_to_resume(tmp_path, grid
         if search.evaluations == 450:
             signal.raise_signal(number)  # in this thread: os.kill may choose another, and Python notices later
 
-    with pytest.raises(Interrupted, match=rf"stopped by {number.name}; continue with: tesselite resume .*run") as stop:
+    advice = r"continue with: tesselite\.resume\(.*run', problem\)"
+    with pytest.raises(Interrupted, match=rf"stopped by {number.name}; {advice}") as stop:
         start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, observer=hit)
     assert stop.value.signal_number == number
     assert "once more to stop at once" in capfd.readouterr().err

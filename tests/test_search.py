@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -138,6 +139,8 @@ def test_other_wrong_arguments_are_refused():
         tl.illuminate(SMOOTH, evaluations=10, grid=5, threads=0)
     with pytest.raises(ValueError, match=r"variation: resample:0\.05 needs a Levels space"):
         tl.MapElites(BOX, GRID, resample())
+    with pytest.raises(ValueError, match=r"got the function iso_line itself; call it: iso_line\(\)"):
+        tl.illuminate(SMOOTH, evaluations=10, grid=5, variation=iso_line)
     with pytest.raises(ValueError, match="direction"):
         tl.MapElites(BOX, GRID, direction="up")
 
@@ -423,9 +426,9 @@ def test_a_variation_function_of_ones_own(n_parents):
     [
         (lambda parents, space, rng: parents[:3], "variation: expected 50 offspring of 50 parents, got 3"),
         (lambda parents, space, rng: np.tile(parents, (2, 1)), "expected 50 offspring of 50 parents, got 100"),
-        (lambda parents, space, rng: parents + 5, "solutions: expected values in"),
-        (lambda parents, space, rng: parents[:, :2], r"solutions: expected shape \(n, 3\)"),
-        (lambda parents, space, rng: parents * np.nan, "solutions: expected values in"),
+        (lambda parents, space, rng: parents + 5, "^variation: solutions: expected values in .* must stay inside"),
+        (lambda parents, space, rng: parents[:, :2], r"^variation: solutions: expected shape \(n, 3\)"),
+        (lambda parents, space, rng: parents * np.nan, "^variation: solutions: expected values in .* by np.clip$"),
     ],
 )
 def test_a_variation_function_that_breaks_its_contract(offspring, message):
@@ -510,7 +513,7 @@ def test_nothing_valid_shows_the_error():
 
     cases = [
         (make(broken), r"(?s)broken: none of the first 50 evaluations.*return 1 // int.*ZeroDivisionError"),
-        (make(silent), r"50 x fitness is NaN or infinite\).\n.*raised no exception"),
+        (make(silent), r"(?s)50 x fitness is NaN or infinite\).\n.*raised no exception"),
         (make(short), r"wrong shape: expected \(fitness, features\) of shapes \(\) and \(2,\), got \(\) and \(1,\)"),
         (make(raising), r"(?s)exception in the compiled function.*raise ValueError\(.no such place.\)"),
         (make(lambda x: 1 / 0, batch=True, name="vector"), "(?s)vector: none.*ZeroDivisionError: division by zero"),
@@ -521,20 +524,34 @@ def test_nothing_valid_shows_the_error():
 
 
 def test_a_late_first_success_is_enough():
-    # Only the first batch is judged: here one solution of it works, and of the others few.
+    # Only the first batch is judged: here its last row works, and no other ever does.
     calls = []
 
     @tl.problem(solutions=BOX, features=FEATURES)
     def picky(x):
         calls.append(1)
-        if len(calls) != 7:
+        if len(calls) != 20:
             raise RuntimeError("not today")
         return 1.0, (x[0], x[1])
 
-    archive = tl.illuminate(picky, grid=5, evaluations=100, initial=20, batch_size=20, seed=1)
+    archive = tl.illuminate(picky, grid=5, evaluations=100, initial=60, batch_size=20, seed=1)
     assert len(archive) == 1
     assert archive.invalid == {"exception: RuntimeError": 99}
-    assert archive.best.evaluation == 6
+    assert archive.best.evaluation == 19
+
+
+@pytest.mark.parametrize("how", [{}, {"asynchronous": True}, {"islands": 2, "exchange": 300}], ids=str)
+def test_a_larger_first_batch_finds_the_valid_solutions_that_are_rare_on_workers_too(how):
+    @tl.problem(solutions=BOX, features=FEATURES)
+    def picky(x):
+        return (1.0 if x[0] < 0.02 else math.nan), (x[0], x[1])
+
+    settings = {"grid": 5, "evaluations": 400, "initial": 300, "seed": 5}
+    with ThreadPoolExecutor(1) as pool:
+        archive = tl.illuminate(picky, workers=pool, batch_size=300, **settings, **how)
+    assert min(elite.evaluation for elite in archive) >= 20  # nothing in the first twenty
+    with ThreadPoolExecutor(1) as pool, pytest.raises(tl.NothingValid, match=r"(?s)first 20 .*raise batch_size"):
+        tl.illuminate(picky, workers=pool, batch_size=20, **settings, **how)
 
 
 def test_an_archive_that_stays_empty_is_filled_with_random_solutions():

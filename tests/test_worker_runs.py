@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +222,44 @@ def test_an_asynchronous_run_can_be_extended_and_still_replayed(tmp_path):
     assert replay(tmp_path / "run", problems.uneven).archive.equals(summary.search.archive)
 
 
+def test_an_asynchronous_run_in_which_nothing_is_valid_says_why_and_can_be_started_again(tmp_path):
+    @tl.problem(solutions=problems.BOX, features=problems.FEATURES)
+    def broken(x):
+        raise ZeroDivisionError("always")
+
+    how = Execution(lambda: ThreadPoolExecutor(1), asynchronous=True)
+    with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 50 .*ZeroDivisionError: always"):
+        start(broken, tmp_path / "run", execution=how, checkpoint_seconds=0, **SETTINGS)
+    start(problems.good, tmp_path / "run", execution=how, **SETTINGS)
+
+
+def test_an_asynchronous_run_that_was_stopped_before_anything_was_valid_goes_on_and_is_judged(tmp_path):
+    def raising(x):
+        raise ZeroDivisionError("always")
+
+    def rare(x):
+        return (1.0 if x[0] > 0.95 else np.nan), x[:2]
+
+    def stop(search, _):
+        if search.evaluations == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    how = Execution(lambda: ThreadPoolExecutor(1), asynchronous=True)
+    for name, function in {"raising": raising, "rare": rare}.items():
+        problem = tl.problem(solutions=problems.BOX, features=problems.FEATURES)(function)
+        folder = tmp_path / name
+        with pytest.raises(Interrupted):
+            start(problem, folder, execution=how, observer=stop, **SETTINGS)
+        assert len(tl.Archive.load(folder / "archive.parquet")) == 0
+        if function is raising:
+            with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 50 .*ZeroDivisionError: always"):
+                resume(folder, problem, workers=how.workers)
+            assert replay(folder, problem).evaluations == 50
+        else:
+            summary = resume(folder, problem, workers=how.workers)
+            assert replay(folder, problem).archive.equals(summary.search.archive)
+
+
 def test_steady_state_asks_and_tells_in_any_order():
     search = MapElites(problems.BOX, tl.GridTessellation(problems.good.features, 4), initial=5, seed=1)
     state = SteadyState(search)
@@ -350,6 +389,15 @@ def test_options_that_make_no_sense(tmp_path, capsys, options, message):
     assert code == 2
     assert message in said.err
     assert not (tmp_path / "run" / "settings.json").exists()
+
+
+def test_numbers_of_any_kind_are_kept_as_whole_numbers():
+    how = Execution(np.int64(2), retries=np.int32(1), islands=2.0, exchange=1e3)
+    assert [how.workers, how.retries, how.islands, how.exchange] == [2, 1, 2, 1000]
+    assert {type(n) for n in (how.workers, how.retries, how.islands, how.exchange)} == {int}
+    for timeout in ("3", [3]):
+        with pytest.raises(ValueError, match="timeout: expected seconds above 0"):
+            Execution(2, timeout=timeout)
 
 
 def test_a_run_with_a_seed_needs_no_replay(tmp_path):

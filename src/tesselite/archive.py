@@ -22,6 +22,7 @@ from tesselite.evaluation import Direction, Evaluation
 from tesselite.feature_space import FeatureSpace
 from tesselite.scaling import scale_rows
 from tesselite.solution_space import Rows
+from tesselite.uninterrupted import uninterrupted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -35,6 +36,14 @@ def as_floats(values: Any) -> Floats:
     """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
     array = np.asarray(values, dtype=np.float64)
     return array if array.flags.carray else np.array(array, order="C")
+
+
+def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The kind of a solution's values, in this machine's order of bytes; ValueError if a file could not hold it."""
+    kind = np.dtype(dtype).newbyteorder("=")
+    if kind.kind not in "biuf" or kind.itemsize > 8:
+        raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r}")
+    return kind
 
 
 class Tessellation(Protocol):
@@ -164,7 +173,10 @@ class Archive:
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
         self.tessellation = tessellation
         self.direction: Direction = direction
-        self.floor: float | None = 0.0 if floor is None and direction == "max" else floor
+        if floor is None:
+            self.floor: float | None = 0.0 if direction == "max" else None
+        else:
+            self.floor = float(floor)
         self.invalid: Counter[str] = Counter()
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
@@ -172,7 +184,7 @@ class Archive:
         self._niches: Ints = np.empty(0, np.int64)
         self._fitness: Floats = np.empty(0, np.float64)
         self._features: Floats = np.empty((0, tessellation.space.n), np.float64)
-        self._solutions: Rows = np.empty((0, width), dtype)
+        self._solutions: Rows = np.empty((0, width), _checked_dtype(dtype))
         self._evaluations: Ints = np.empty(0, np.int64)
         self._keys, self._rows = elitism.new_index(tessellation.n_niches, 0)
 
@@ -262,10 +274,11 @@ class Archive:
             )
         if not isinstance(evaluation, int | np.integer):
             raise ValueError(f"evaluation: expected a whole number, got {evaluation!r}")
-        return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
+        with uninterrupted():
+            return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
 
     def add_evaluated(self, solutions: Rows, evaluated: Evaluation, evaluation: int) -> Added:
-        """`add` for rows that are checked already."""
+        """`add` for rows that are checked already, within `uninterrupted`."""
         n = len(evaluated)
         valid = evaluated.valid
         space = self.tessellation.space
@@ -373,6 +386,20 @@ class Archive:
         row = elitism.find_row(self._keys, self._rows, number)
         return self._elite(row) if row >= 0 else None
 
+    def nearest(self, features: Any) -> Elite:
+        """The elite whose features are nearest to these (d,), by the Euclidean distance of scaled features.
+
+        Unlike `get(niche_of(features))` it finds one where that niche is empty. ValueError if there are no elites.
+        """
+        if not self._n:
+            raise ValueError("nearest: the archive is empty; add evaluated solutions first")
+        space = self.tessellation.space
+        wanted = np.asarray(features, dtype=np.float64)
+        if wanted.shape != (space.n,) or not np.isfinite(wanted).all():
+            raise ValueError(f"features: expected {space.n} finite numbers, got {features!r:.80}")
+        away = space.to_unit(self._features[: self._n]) - space.to_unit(wanted[None])
+        return self._elite(int(np.argmin(np.einsum("ij,ij->i", away, away))))
+
     def sample(self, n: int, rng: np.random.Generator) -> Elites:
         """Draw n elites uniformly, with replacement; ValueError if there are none."""
         if not self._n:
@@ -381,6 +408,7 @@ class Archive:
 
     # -- joining archives ------------------------------------------------------------------------------------------
 
+    @uninterrupted()
     def merge(self, other: Archive) -> int:
         """Take over every elite of `other` that is better than the one here; returns how many.
 
@@ -469,17 +497,21 @@ class Archive:
         """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive_file`."""
         from tesselite.archive_file import save_archive
 
-        return save_archive(self, Path(path))
+        file = Path(path)
+        if file.suffix != ".parquet":
+            raise ValueError(f"path: expected a file that ends in .parquet, got {file.name!r}; see elites().columns()")
+        return save_archive(self, file)
 
     @classmethod
     def load(cls, path: str | Path, tessellation: Tessellation | None = None) -> Archive:
-        """Read an archive that `save` or a run has written.
+        """Read an archive that `save` or a run has written; the folder of a run stands for its archive.
 
         A tessellation is needed only where the file does not hold it (a feature space with custom scales).
         """
         from tesselite.archive_file import load_archive
 
-        return load_archive(Path(path), tessellation)
+        file = Path(path)
+        return load_archive(file / "archive.parquet" if file.is_dir() else file, tessellation)
 
     def __repr__(self) -> str:
         best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:.6g}"

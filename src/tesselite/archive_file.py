@@ -49,14 +49,13 @@ def describe_space(space: FeatureSpace) -> dict[str, Any]:
 
 def _space(described: dict[str, Any]) -> FeatureSpace:
     bounds = zip(described["low"], described["high"], strict=True)
-    scales = described["scales"]
-    unknown = sorted(set(scales.values()) - {"log"})
+    unknown = _unknown_scales(described)
     if unknown:
         raise ValueError(
             f"the features have custom scales ({', '.join(unknown)}), which a file cannot hold; "
             "pass the tessellation to load"
         )
-    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales)
+    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=described["scales"])
 
 
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
@@ -68,11 +67,11 @@ def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[st
     }
     if isinstance(tessellation, GridTessellation):
         return {"kind": "grid", "shape": list(tessellation.shape), **described}
-    from tesselite.tessellation.voronoi import VoronoiTessellation
+    from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
     if not isinstance(tessellation, VoronoiTessellation):
         return {"kind": "custom", **described}
-    described["p"] = tessellation.p
+    described["p"] = p_to_json(tessellation.p)
     if embed:
         raw = tessellation.centroids.astype("<f8").tobytes()
         described["centroids"] = base64.b64encode(raw).decode()
@@ -180,6 +179,25 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     return table, described
 
 
+def own_scales(path: Path) -> list[str]:
+    """Names of the scales of an archive's features that are no built-in ones, so that a file cannot hold them.
+
+    None of a file that is damaged or no archive: `load_archive` says so.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        described = json.loads(pq.read_metadata(path).metadata[_KEY])
+        return _unknown_scales(described["tessellation"]["space"])
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []
+
+
+def _unknown_scales(described: dict[str, Any]) -> list[str]:
+    return sorted(set(described["scales"].values()) - {"log"})
+
+
 def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archive:
     """Read an archive; its counts and the order in which niches were filled are restored too."""
     return load_checkpoint(path, tessellation)[0]
@@ -197,7 +215,7 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
     )
     names = archive.tessellation.space.names
     filled = np.argsort(from_column(table["order"]))
-    solutions = from_column(table["solution"]).reshape(-1, archive.width)
+    solutions = from_column(table["solution"]).view(archive.solutions.dtype).reshape(-1, archive.width)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
         features[:, j] = from_column(table[_column(name)])

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 
 def to_column(values: npt.NDArray[Any]) -> Any:
-    """A PyArrow array of the numbers in `values` (n,)."""
+    """A PyArrow array of the numbers in `values` (n,); of booleans as 0 and 1, a byte each."""
     import pyarrow as pa
 
     values = np.ascontiguousarray(values)
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
 
 

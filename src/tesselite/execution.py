@@ -12,10 +12,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tesselite.evaluation import Evaluation, Problem
 from tesselite.evaluation_log import EvaluationLog
 from tesselite.islands import EXCHANGES, island_steps
-from tesselite.search import MapElites, batches, checked_count
+from tesselite.search import MapElites, batches, checked_count, stop_if_nothing_is_valid
 from tesselite.solution_space import Rows
 from tesselite.steady_state import replay, steady_steps
 from tesselite.threads import available_threads, checked_threads
@@ -46,17 +48,25 @@ class Execution:
             raise ValueError("expected only one of asynchronous and islands, got both")
         if self.exchange is not None and self.islands is None:
             raise ValueError("exchange: is the rhythm of islands, and there are none")
+        if not isinstance(self.timeout, int | float | np.integer | np.floating | None):
+            raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {self.timeout!r}")
         if self.islands is not None:
-            checked_count("islands", self.islands)
+            self._store("islands", checked_count("islands", self.islands))
         if self.exchange is not None:
-            checked_count("exchange", self.exchange)
-        if isinstance(self.workers, int):
-            checked_count("workers", self.workers)
+            self._store("exchange", checked_count("exchange", self.exchange))
+        if isinstance(self.workers, int | np.integer) and not isinstance(self.workers, bool):
+            self._store("workers", checked_count("workers", int(self.workers)))
+        if isinstance(self.retries, np.integer):
+            self._store("retries", int(self.retries))
         check_policy(self.retries, self.timeout)
         if self.timeout is not None and self.workers is None and not self.asynchronous:
             raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
         if self.timeout is not None and self.islands is not None:
             raise ValueError("timeout: islands evaluate inside of their search; expected none")
+
+    def _store(self, name: str, value: int) -> None:
+        """Keep 1e3 or a number of NumPy's as the int that workers and settings.json need."""
+        object.__setattr__(self, name, value)  # frozen for everybody else
 
     @property
     def in_process(self) -> bool:
@@ -104,12 +114,13 @@ def steps_of(
     """The steps that spend exactly `evaluations`, in this process or on workers, whose results go to the log.
 
     `options` are those of `Execution.options`, of the process that began the run. `halt` is asked now and then whether
-    to stop at once, which raises Halted.
+    to stop at once, which raises Halted. NothingValid is raised where `stop_if_nothing_is_valid` says.
     """
+    steps: Iterator[MapElites]
     if workers is None:
-        return batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
-    if "islands" in options:
-        return island_steps(
+        steps = batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
+    elif "islands" in options:
+        steps = island_steps(
             search,
             problem,
             workers,
@@ -120,11 +131,20 @@ def steps_of(
             retries=execution.retries,
             halt=halt,
         )
-    farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
-    if options.get("asynchronous"):
-        note = log.append if log else None
-        return steady_steps(search, farm, evaluations, window=options["window"], note=note)
-    return _in_batches(search, problem, farm, evaluations, batch_size, log)
+    else:
+        farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
+        if options.get("asynchronous"):
+            note = log.append if log else None
+            steps = steady_steps(search, farm, evaluations, window=options["window"], note=note)
+        else:
+            steps = _in_batches(search, problem, farm, evaluations, batch_size, log)
+    return _while_something_is_valid(steps, problem, min(batch_size, evaluations))
+
+
+def _while_something_is_valid(steps: Iterator[MapElites], problem: Problem, first_batch: int) -> Iterator[MapElites]:
+    for search in steps:
+        stop_if_nothing_is_valid(search, problem, first_batch)
+        yield search
 
 
 def _in_batches(

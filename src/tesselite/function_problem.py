@@ -56,7 +56,7 @@ class FunctionProblem(Problem):
         self.solutions = solutions
         self.features = features
         self.direction = direction
-        self.floor = floor
+        self.floor = None if floor is None else float(floor)
         self.scenarios = tuple(scenarios)
         self.batch = batch
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
@@ -147,7 +147,7 @@ class CompiledProblem(Problem):
         self.solutions = solutions
         self.features = features
         self.direction = direction
-        self.floor = floor
+        self.floor = None if floor is None else float(floor)
         self.scenarios = tuple(scenarios)
         self.function = function
         self._make_block = make_block

@@ -16,7 +16,7 @@ from typing import Any
 
 from tesselite.archive import Elites, Tessellation
 from tesselite.evaluation import Problem
-from tesselite.search import MapElites, NothingValid, batches
+from tesselite.search import MapElites, NothingValid, batches, stop_if_nothing_is_valid
 from tesselite.workers.farm import RETRIES, Halted
 from tesselite.workers.payload import Payload
 from tesselite.workers.task import Task, Workers, WorkersLost
@@ -36,11 +36,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Found:
-    """What an island found: its elites, and what it counted on the way."""
+    """What an island found: its elites, what it counted on the way, and the first error."""
 
     elites: Elites
     invalid: Counter[str]
     out_of_bounds: int
+    first_error: str
 
 
 @dataclass(frozen=True)
@@ -69,9 +70,10 @@ class Island:
         search.archive.restore(stretch.elites)
         search.evaluations = stretch.first
         for _ in batches(search, problem, stretch.stop, batch_size=self.batch_size, threads=1):
-            pass
+            if stretch.first == 0:  # the others begin later
+                stop_if_nothing_is_valid(search, problem, self.batch_size)
         archive = search.archive
-        return Found(archive.in_order_of_filling(), archive.invalid, archive.out_of_bounds)
+        return Found(archive.in_order_of_filling(), archive.invalid, archive.out_of_bounds, search.first_error)
 
 
 def search_island(island: Island, stretch: Stretch) -> Found | str:
@@ -114,6 +116,7 @@ def island_steps(
             search.archive.merge(other)
             search.archive.invalid += found.invalid
             search.archive.out_of_bounds += found.out_of_bounds
+            search.first_error = search.first_error or found.first_error
         search.evaluations = bounds[-1]
         yield search
 

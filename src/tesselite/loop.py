@@ -33,6 +33,7 @@ from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.grid_cells import find_cells
 from tesselite.tessellation.nearest.rows import find_rows
 from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.uninterrupted import uninterrupted
 from tesselite.variation import Operator
 
 if TYPE_CHECKING:
@@ -281,9 +282,14 @@ class CompiledLoop:
 
     def run(self, evaluations: int) -> None:
         """Spend this many evaluations on batches of offspring."""
+        while evaluations > 0:
+            evaluations -= self._stretch(evaluations)
+
+    def _stretch(self, evaluations: int) -> int:
+        """Batches while the archive has room for another, all noted before Ctrl-C counts; how many evaluations."""
         search, archive = self._search, self._search.archive
         space = archive.tessellation.space
-        while evaluations > 0:
+        with uninterrupted():
             archive.reserve(max(self._batch_size, len(archive)))
             counts = np.zeros(_N_COUNTS, np.int64)
             counts[_ROWS] = len(archive)
@@ -313,7 +319,7 @@ class CompiledLoop:
             try:
                 _run_batches(True, self._scratch[0], *task)
             finally:
-                dismiss(control)  # an interrupt before the leader began must not leave the helpers waiting for ever
+                dismiss(control)  # an error before the leader began must not leave the helpers waiting for ever
             for helper in helping:
                 helper.result()
             archive.note_filled(int(counts[_ROWS]))
@@ -325,4 +331,4 @@ class CompiledLoop:
             }
             archive.invalid += Counter({reason: n for reason, n in reasons.items() if n})
             search.evaluations += int(counts[_DONE])
-            evaluations -= int(counts[_DONE])
+        return int(counts[_DONE])

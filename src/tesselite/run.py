@@ -18,16 +18,17 @@ from typing import Any
 
 from tesselite import __version__
 from tesselite import variation as operators
-from tesselite.archive import Tessellation
+from tesselite.archive import Archive, Tessellation
 from tesselite.evaluation import Problem
 from tesselite.evaluation_log import EvaluationLog
 from tesselite.execution import IN_PROCESS, Execution, catch_up, steps_of
 from tesselite.problems import importable_name
 from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_of
-from tesselite.run_problem import check_problem, fingerprint, problem_of
-from tesselite.search import BATCH_SIZE, INITIAL, MapElites, batches, checked_count, tessellate
+from tesselite.run_problem import check_problem, fingerprint, how_to_resume, problem_of, stored_tessellation
+from tesselite.search import BATCH_SIZE, INITIAL, MapElites, NothingValid, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.voronoi import p_to_json
 from tesselite.threads import checked_threads
 from tesselite.workers import Workers, WorkersLost
 from tesselite.workers.farm import RETRIES, Halted
@@ -39,24 +40,32 @@ Observer = Callable[[MapElites, int], object]
 Construction = Callable[[int, float], object]
 
 
-class Interrupted(RuntimeError):
-    """The run was stopped by a signal after everything was saved."""
+class Interrupted(KeyboardInterrupt):
+    """The run was stopped by a signal after everything was saved; no `except Exception` takes it for an error."""
 
-    def __init__(self, signal_number: int, folder: Path) -> None:
-        super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: tesselite resume {folder}")
+    def __init__(self, signal_number: int, folder: Path, advice: str) -> None:
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: {advice}")
         self.signal_number = signal_number
         self.folder = folder
 
 
 @dataclass(frozen=True)
 class Summary:
-    """How a run ended; `seconds_search` is the loop alone, without compilation, tessellation and files."""
+    """How a run ended; `seconds_search` is the loop alone, without compilation, tessellation and files.
+
+    `archive` is what it found.
+    """
 
     search: MapElites
     problem: Problem
     folder: Path
     seconds: float
     seconds_search: float
+
+    @property
+    def archive(self) -> Archive:
+        """The archive of the search."""
+        return self.search.archive
 
     def to_dict(self) -> dict[str, Any]:
         """The figures that `--json` prints."""
@@ -141,7 +150,9 @@ def start(
             return _carry_on(
                 search, problem, place, settings, execution, workers, threads, checkpoint_seconds, observer, started
             )
-        except Exception:
+        except Exception as error:
+            if isinstance(error, NothingValid):
+                place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
             log = EvaluationLog(place.path, problem.features.n)
             if all(logged.result.reason for logged in log.read()):
                 place.abandon_if_empty()
@@ -150,7 +161,7 @@ def start(
 
 def _wanted_cvt(n_niches: int | None, n_samples: int | None, p: float, method: str | None) -> dict[str, Any]:
     """A tessellation that is yet to be constructed, as settings.json tells it."""
-    return {"kind": "cvt", "n_niches": n_niches, "n_samples": n_samples, "p": p, "method": method}
+    return {"kind": "cvt", "n_niches": n_niches, "n_samples": n_samples, "p": p_to_json(p), "method": method}
 
 
 def _construct(
@@ -232,7 +243,7 @@ def resume(
         if settings.niches["kind"] == "cvt":
             settings, niches = _construct(place, settings, problem, threads, construction)
         else:
-            niches = _stored_tessellation(place, settings, problem)
+            niches = stored_tessellation(place, settings, problem)
         settings = replace(settings, evaluations=budget)
         search = _search(problem, niches, operator, settings.initial, settings.seed)
         place.restore(search)
@@ -309,7 +320,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
         problem = problem_of(Path(folder), settings)
     else:
         check_problem(Path(folder), settings, problem)
-    niches = _stored_tessellation(place, settings, problem)
+    niches = stored_tessellation(place, settings, problem)
     search = _search(problem, niches, _stored_variation(place, settings, None), settings.initial, settings.seed)
     log = EvaluationLog(place.path, problem.features.n)
     if not log.file.exists():
@@ -328,21 +339,6 @@ def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int
         floor=problem.floor,
         seed=seed,
     )
-
-
-def _stored_tessellation(place: RunFolder, settings: Settings, problem: Problem) -> Tessellation:
-    niches: Tessellation
-    if settings.niches["kind"] == "grid":
-        niches = tessellate(problem, settings.seed, grid=settings.niches.get("shape"))
-    else:
-        from tesselite.tessellation.files import load_tessellation
-
-        niches = load_tessellation(place.centroids_file, problem.features)
-    if niches.fingerprint() != settings.niches.get("fingerprint"):
-        raise ValueError(
-            f"{place.path}: the niches or the problem's features are not those that the run was started with"
-        )
-    return niches
 
 
 def _carry_on(
@@ -399,11 +395,11 @@ def _carry_on(
                     break
             except Halted:
                 save()
-                raise Interrupted(received[0], place.path) from None
+                raise Interrupted(received[0], place.path, how_to_resume(place.path, settings)) from None
             except WorkersLost as error:
                 save()
                 raise WorkersLost(
-                    f"{error}\nEverything is saved; continue with: tesselite resume {place.path}"
+                    f"{error}\nEverything is saved; continue with: {how_to_resume(place.path, settings)}"
                 ) from None
             except Exception:  # in the user's own variation, say
                 save_what_is_found()
@@ -424,24 +420,26 @@ def _carry_on(
                     save_what_is_found()
                     raise
             if stopping and search.evaluations < settings.evaluations:
-                raise Interrupted(received[0], place.path)
+                raise Interrupted(received[0], place.path, how_to_resume(place.path, settings))
         save()
     return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)
 
 
 def _warm_up(search: MapElites, problem: Problem, threads: int | None, in_process: bool) -> None:
-    """Have everything compiled before the clock of the search starts; calls no plain function of the user's."""
+    """Have everything compiled before the clock starts; calls no plain objective and no variation of the user's."""
     from tesselite.function_problem import CompiledProblem
 
+    ours = isinstance(search.variation, operators.Operator)
     scratch = _search(problem, search.archive.tessellation, search.variation, 1, 0)
     middle = (problem.features.low + problem.features.high) / 2
     solution = scratch.ask(1)
     scratch.tell([0.0], [middle])
     if in_process and isinstance(problem, CompiledProblem):
         problem.evaluate_rows(solution, None, threads)
-        for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
-            pass
-    elif isinstance(search.variation, operators.Operator):
+        if ours:
+            for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
+                pass
+    elif ours:
         scratch.ask(1)
         scratch.tell([0.0], [middle])
 

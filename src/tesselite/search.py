@@ -21,6 +21,7 @@ from tesselite.scaling import all_finite
 from tesselite.seeds import Purpose, checked_seed, generator, key
 from tesselite.solution_space import Rows, SolutionSpace
 from tesselite.threads import checked_threads
+from tesselite.uninterrupted import uninterrupted
 
 INITIAL = 1000
 BATCH_SIZE = 200
@@ -65,6 +66,9 @@ class MapElites:
                 "variation: expected an operator or a function, such as tesselite.variation.iso_line(0.01, 0.2), "
                 f"got {variation!r}"
             )
+        name = getattr(self.variation, "__name__", "")
+        if name and getattr(operators, name, None) is self.variation:
+            raise ValueError(f"variation: expected an operator, got the function {name} itself; call it: {name}()")
         if isinstance(self.variation, operators.Operator):
             self.variation.check(solution_space)
             self._operator = self.variation.compiled(solution_space)
@@ -74,6 +78,7 @@ class MapElites:
             tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
         )
         self.evaluations = 0
+        self.first_error = ""  # the traceback of the first exception in a user's function that this process has seen
         self.selection_key = key(self.seed, Purpose.SELECTION)
         self.variation_key = key(self.seed, Purpose.VARIATION)
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
@@ -128,7 +133,12 @@ class MapElites:
         parents = elites[rows] if pairs else elites[rows[0]]
         rng = generator(self.seed, Purpose.VARIATION, first)
         children = self.variation(parents, self.solution_space, rng)
-        children = self.solution_space.validate(children)
+        try:
+            children = self.solution_space.validate(children)
+        except ValueError as error:
+            raise ValueError(
+                f"variation: {error}; an operator of yours must stay inside the space, for instance by np.clip"
+            ) from None
         if len(children) != n:
             raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
         return children
@@ -152,9 +162,11 @@ class MapElites:
         solutions = self._told()
         if len(evaluated) != len(solutions):
             raise ValueError(f"tell: expected {len(solutions)} results, got {len(evaluated)}")
-        added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
-        self.evaluations += len(solutions)
-        self._asked = None
+        with uninterrupted():
+            added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
+            self.evaluations += len(solutions)
+            self.first_error = self.first_error or evaluated.first_error
+            self._asked = None
         return added
 
     def _told(self) -> Rows:
@@ -221,6 +233,18 @@ class NothingValid(RuntimeError):
     """Every evaluation of the first batch was invalid; the message shows the first error in full."""
 
 
+def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: int) -> None:
+    """Raise NothingValid if so many evaluations, or the fewer random ones of the beginning, found nothing valid."""
+    if len(search.archive) or search.evaluations < min(search.initial, first_batch):
+        return
+    reasons = ", ".join(f"{n} x {reason}" for reason, n in search.archive.invalid.most_common())
+    error = search.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    raise NothingValid(
+        f"{problem.name}: none of the first {search.evaluations} evaluations is valid ({reasons}).\n"
+        f"If valid solutions are rare, raise batch_size (and initial): the first batch needs one.\n{error}"
+    )
+
+
 def batches(
     search: MapElites,
     problem: Problem,
@@ -259,8 +283,6 @@ def batches(
             else:
                 evaluated = problem.evaluate_rows(solutions, None, n_threads)
             search.tell_evaluation(evaluated)
-            if not len(search.archive) and search.evaluations == len(solutions):
-                raise NothingValid(_explain(problem, evaluated))
         yield search
 
 
@@ -273,14 +295,6 @@ def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads
     from tesselite import loop
 
     return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else False
-
-
-def _explain(problem: Problem, evaluated: Evaluation) -> str:
-    reasons = ", ".join(f"{n} x {reason}" for reason, n in evaluated.count_reasons().most_common())
-    error = (
-        evaluated.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
-    )
-    return f"{problem.name}: none of the first {len(evaluated)} evaluations is valid ({reasons}).\n{error}"
 
 
 def illuminate(

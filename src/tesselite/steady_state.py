@@ -12,6 +12,7 @@ from tesselite.archive import Added
 from tesselite.evaluation_log import Logged
 from tesselite.search import MapElites
 from tesselite.solution_space import Rows
+from tesselite.uninterrupted import uninterrupted
 from tesselite.workers.farm import Farm, Item, Result, evaluation_of
 
 
@@ -45,9 +46,12 @@ class SteadyState:
         """Insert the solution of this number; ValueError if it is not out."""
         if result.number not in self.out:
             raise ValueError(f"tell: expected the number of a solution that is out for evaluation, got {result.number}")
-        row = self.out.pop(result.number)
-        added = self.search.archive.add_evaluated(row[None], evaluation_of([result]), result.number)
-        self.search.evaluations += 1
+        search = self.search
+        with uninterrupted():
+            row = self.out.pop(result.number)
+            added = search.archive.add_evaluated(row[None], evaluation_of([result]), result.number)
+            search.evaluations += 1
+            search.first_error = search.first_error or result.error
         return added
 
 

@@ -37,7 +37,7 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
             if folder.resolve() in seen:
                 raise ValueError(f"{folder}: expected each run once, but it is in {seen[folder.resolve()]!r} already")
             seen[folder.resolve()] = name
-            kinds.setdefault(settings.problem.partition(":")[0], folder)
+            kinds.setdefault(settings.problem, folder)
             budgets.setdefault(settings.evaluations, folder)
             rows = place.read_progress()
             done = int(rows[-1]["evaluations"] or 0) if rows else 0
@@ -45,7 +45,9 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
                 notes.append(f"{folder}: unfinished, {done:,} of {settings.evaluations:,} evaluations")
     if len(kinds) > 1:
         told = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
-        raise ValueError(f"runs: expected runs of one problem or its variants, got {told}")
+        if len({kind.partition(":")[0] for kind in kinds}) > 1:
+            raise ValueError(f"runs: expected runs of one problem or its variants, got {told}")
+        notes.append(f"the runs are of different problems or variants: {told}; is their fitness the same thing?")
     if len(budgets) > 1:
         told = ", ".join(f"{budget:,} in {folder}" for budget, folder in budgets.items())
         notes.append(f"the runs have different numbers of evaluations: {told}")
@@ -88,6 +90,9 @@ def compare_folders(
         )
         for name in groups
     )
+    directions = {run.direction for found in assessed.values() for run in found}
+    if len(directions) > 1:
+        raise ValueError("runs: expected the same direction in all, but some maximise fitness and others minimise it")
     comparison = Comparison(made)
     sign = "<=" if comparison.direction == "min" else ">"
     measures = [Measure("found", f"best in {TRAINING}")]

@@ -327,16 +327,15 @@ def assess_run(
     If there are more elites than `at_most`, another draw than the usual one has a file of its own beside it.
     """
     from tesselite.run_folder import RunFolder
+    from tesselite.run_problem import problem_of, run_archive
 
     place = RunFolder.open(Path(folder))
     settings, _ = place.read_settings()
     if not place.archive_file.exists():
         raise ValueError(f"{folder}: this run has saved no archive yet")
     if problem is None:
-        from tesselite.run_problem import problem_of
-
         problem = problem_of(Path(folder), settings)
-    archive = Archive.load(place.archive_file)
+    archive, _ = run_archive(Path(folder), problem)
     usual = len(archive) <= at_most or (at_most, seed) == (AT_MOST, 0)
     return assess(
         archive,

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive import Archive
 from tesselite.assessment.metrics import Metrics, measure
 from tesselite.assessment.quality import histogram
 from tesselite.assessment.scenarios import Assessment
 from tesselite.atomic import write_atomically
 from tesselite.evaluation import Direction
 from tesselite.run_folder import RunFolder
+from tesselite.run_problem import run_archive
 
 FORMAT = 1
 PROGRESS = ("evaluations", "coverage", "best_fitness", "qd_score")
@@ -118,7 +118,7 @@ def summarise_run(
     """The trial of a finished run in a folder and its assessment; `levels` (m,) are those of the histograms."""
     place = RunFolder.open(folder)
     stored, _ = place.read_settings()
-    archive = Archive.load(place.archive_file)
+    archive, _ = run_archive(folder)
     rows = place.read_progress()
     kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _PROGRESS_ROWS)).round().astype(int)).tolist()
     niches = {name: value for name, value in stored.niches.items() if name != "centroids"}

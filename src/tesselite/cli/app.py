@@ -25,7 +25,9 @@ app = typer.Typer(
 )
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress and no summary; what was asked for is printed.")
+]
 ThreadsOption = Annotated[
     int | None,
     typer.Option(help="Threads for compiled work; all cores by default. Results do not depend on it."),
@@ -57,8 +59,11 @@ TimeoutOption = Annotated[
     typer.Option(metavar="SECONDS", help="Give an evaluation on workers up after so long; never by default."),
 ]
 RetriesOption = Annotated[
-    int,
-    typer.Option(metavar="N", help="Tries more for an evaluation on workers that raises, hangs or kills its worker."),
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Tries more for an evaluation on workers that raises, hangs or kills its worker; 2 by default.",
+    ),
 ]
 
 
@@ -74,10 +79,21 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
     return workers if dask is None else dask
 
 
-def _execution(workers: int | None, dask: str | None, retries: int, timeout: float | None, **how: Any) -> Any:
+def _retries(given: int | None, on_workers: bool = True) -> int:
+    """Tries more for an evaluation: those given, which only workers make use of, or the usual ones."""
+    from tesselite.workers.farm import RETRIES
+
+    if given is not None and not on_workers:
+        raise ValueError("--retries: is for evaluation on workers; expected with --workers, --dask or --asynchronous")
+    return RETRIES if given is None else given
+
+
+def _execution(workers: int | None, dask: str | None, retries: int | None, timeout: float | None, **how: Any) -> Any:
     from tesselite.execution import Execution
 
-    return Execution(_one_of(workers, dask), retries, timeout, **how)
+    named = _one_of(workers, dask)
+    on_workers = named is not None or any(how.values())
+    return Execution(named, _retries(retries, on_workers), timeout, **how)
 
 
 def _grid(text: str) -> list[int] | int:
@@ -122,7 +138,13 @@ def run(
         str | None,
         typer.Option(metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
     ] = None,
-    centroids: Annotated[Path | None, typer.Option(help="A file of centroids instead (see `tesselite cvt`).")] = None,
+    centroids: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of centroids instead, as `tesselite cvt --problem` makes it; .npy, .dat and .txt hold them in "
+            "the units of the features."
+        ),
+    ] = None,
     samples: Annotated[
         int | None, typer.Option(parser=_whole, metavar="N", help="Samples for the CVT; enough by default.")
     ] = None,
@@ -167,7 +189,7 @@ def run(
         ),
     ] = None,
     timeout: TimeoutOption = None,
-    retries: RetriesOption = 2,
+    retries: RetriesOption = None,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
     report: Annotated[
         bool, typer.Option("--report", help="Also write the interactive page, DIR/report.html (see `report`).")
@@ -215,7 +237,7 @@ def resume(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     timeout: TimeoutOption = None,
-    retries: RetriesOption = 2,
+    retries: RetriesOption = None,
     checkpoint: Annotated[float, typer.Option(metavar="SECONDS", help="Save at least this often.")] = 30.0,
     other_version: Annotated[
         bool,
@@ -233,7 +255,7 @@ def resume(
         threads=threads,
         workers=_one_of(workers, dask),
         timeout=timeout,
-        retries=retries,
+        retries=_retries(retries),
         checkpoint_seconds=checkpoint,
         other_version=other_version,
         quiet=quiet,
@@ -274,14 +296,16 @@ class ExportFormat(StrEnum):
 @app.command("export")
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
-    to: Annotated[ExportFormat, typer.Option(help="Format of the file.")] = ExportFormat.CSV,
+    to: Annotated[
+        ExportFormat | None, typer.Option(help="Format of the file; what its ending says, or csv, by default.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/elites.FORMAT by default.")] = None,
     json_: JsonOption = False,
 ) -> None:
     """Write a run's elites in another format."""
     from tesselite.cli.look import export_archive
 
-    export_archive(folder, to.value, out, json_)
+    export_archive(folder, None if to is None else to.value, out, json_)
 
 
 class FigureFormat(StrEnum):
@@ -329,6 +353,10 @@ def cvt(
         int | None,
         typer.Option("--dims", "-d", parser=_whole, metavar="D", help="Number of features, each in [0, 1]."),
     ] = None,
+    problem: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC", help="The features of this problem instead, sampled as `tesselite run` does it."),
+    ] = None,
     niches: Annotated[
         int | None, typer.Option("--niches", "-k", parser=_whole, metavar="K", help="Number of centroids.")
     ] = None,
@@ -351,7 +379,10 @@ def cvt(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", help="File of the centroids: .parquet, .npy, .dat; centroids_K_D.parquet by default."
+            "--out",
+            "-o",
+            help="File of the centroids: .parquet, or .npy, .dat, .txt, which know no bounds and hold them in the "
+            "units of the features; centroids_K_D.parquet by default.",
         ),
     ] = None,
     plot_: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation into this picture.")] = None,
@@ -362,16 +393,19 @@ def cvt(
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Construct a centroidal Voronoi tessellation of a box, and say how good it is."""
+    """Construct a centroidal Voronoi tessellation of a problem's features or of a cube, and say how good it is."""
     from tesselite.cli.tessellating import make_cvt, show_cache
 
     if list_cache:
         show_cache(json_)
         return
-    if dims is None or niches is None:
-        raise ValueError("expected --dims D and --niches K, as in: tesselite cvt -d 6 -k 10000 --seed 1")
+    if (dims is None and problem is None) or niches is None:
+        raise ValueError(
+            "expected --problem SPEC or --dims D, and --niches K, as in: tesselite cvt --problem arm -k 10000 --seed 1"
+        )
     make_cvt(
         dims,
+        problem,
         niches,
         n_samples=samples,
         seed=seed,
@@ -434,7 +468,7 @@ def assess(
     workers: WorkersOption = None,
     dask: DaskOption = None,
     timeout: TimeoutOption = None,
-    retries: RetriesOption = 2,
+    retries: RetriesOption = None,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
@@ -449,7 +483,7 @@ def assess(
         threads=threads,
         workers=_one_of(workers, dask),
         timeout=timeout,
-        retries=retries,
+        retries=_retries(retries, workers is not None or dask is not None),
         quiet=quiet,
         as_json=json_,
     )
@@ -568,13 +602,8 @@ def main() -> None:
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TESSELITE_DEBUG"):
             raise
-        from tesselite.run import Interrupted
-
         if isinstance(error, BrokenPipeError):
             os._exit(141)  # the reader of our output went away; nothing more can be said to it
-        if isinstance(error, Interrupted):
-            sys.stderr.write(f"{error}\n")
-            sys.exit(128 + error.signal_number)
         if isinstance(error, OSError) and error.filename is None:
             said = error.strerror or str(error)  # our own words, without the number of the error
         else:

@@ -44,6 +44,7 @@ def assess_runs(
     from tesselite.assessment.metrics import measure
     from tesselite.assessment.scenarios import AT_MOST, assess_run
     from tesselite.assessment.tables import Table
+    from tesselite.run_problem import run_archive
 
     if not all(math.isfinite(x) for x in share):
         raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
@@ -60,9 +61,9 @@ def assess_runs(
                 timeout=timeout,
                 retries=retries,
             )
-        metrics = measure(_archive(folder), threads=threads)
+        metrics = measure(run_archive(folder)[0], threads=threads)
         told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
-        if not as_json and not quiet:
+        if not as_json:
             rows = [
                 [name, found.best(name), found.best_niche(name), found.valid(name), *(_shares(found, name, share))]
                 for name in found.settings
@@ -77,13 +78,6 @@ def assess_runs(
                 typer.echo(f"{found.changed:,} elites have another fitness than when they were found: noise?")
     if as_json:
         print_json({"runs": told})
-
-
-def _archive(folder: Path) -> Any:
-    from tesselite.archive import Archive
-    from tesselite.run_folder import RunFolder
-
-    return Archive.load(RunFolder.open(folder).archive_file)
 
 
 def _or_dash(value: float | None) -> str:
@@ -190,8 +184,7 @@ def compare_runs(
         rows = [dict(zip(tests.columns, row, strict=True)) for row in tests.rows]
         print_json({"tests": rows, "files": [str(file) for file in files]})
         return
-    if not quiet:
-        typer.echo(_aligned(tests))
+    typer.echo(_aligned(tests))
     typer.echo(str(files[0]))
 
 
@@ -325,6 +318,9 @@ def carry_out_study(
     try:
         with _study_display(quiet) as display:
             reproduce.carry_out(jobs, workers=where, display=display)
+    except reproduce.Stopped as stopped:
+        typer.echo(str(stopped), err=True)
+        raise typer.Exit(128 + stopped.signal_number) from None
     except reproduce.JobsFailed as error:
         failed = error  # what is there is reported all the same
     if failed is None or any(reproduce.read_trials(study, out).values()):

@@ -10,6 +10,8 @@ import typer
 
 from tesselite.cli.display import print_json
 
+_FORMATS = ("csv", "npz", "parquet")
+
 
 def show_problems(as_json: bool) -> None:
     """List the built-in problems."""
@@ -33,20 +35,15 @@ def show_problems(as_json: bool) -> None:
 
 def _archive(path: Path) -> Any:
     from tesselite.archive import Archive
-    from tesselite.run_folder import RunFolder
+    from tesselite.run_problem import run_archive
 
-    if path.is_dir():
-        file = RunFolder.open(path).archive_file
-        if not file.exists():
-            raise ValueError(f"{path}: this run has saved no archive yet")
-        return Archive.load(file)
-    return Archive.load(path)
+    return run_archive(path)[0] if path.is_dir() else Archive.load(path)
 
 
 def show_info(path: Path, as_json: bool) -> None:
     """What a run is and how far it came, or what an archive holds."""
-    from tesselite.archive_file import load_checkpoint
     from tesselite.run_folder import RunFolder
+    from tesselite.run_problem import how_to_resume, run_archive
 
     about: dict[str, Any] = {}
     if path.is_dir():
@@ -55,7 +52,7 @@ def show_info(path: Path, as_json: bool) -> None:
         rows = folder.read_progress()
         archive, done = None, 0
         if folder.archive_file.exists():
-            archive, search = load_checkpoint(folder.archive_file)
+            archive, search = run_archive(path)
             done = search["evaluations"] if search else 0
         about = {
             "problem": settings.problem,
@@ -97,18 +94,28 @@ def show_info(path: Path, as_json: bool) -> None:
             else value
         )
         typer.echo(f"{name:15} {shown}")
+    if archive is not None and archive.qd_score == 0.0 and len(archive):
+        typer.echo(f"the QD score is 0 because no elite is better than the floor, {archive.floor:g}; set floor=")
     if about.get("finished") is False:
-        typer.echo(f"not finished; continue with: tesselite resume {path}")
+        typer.echo(f"not finished; continue with: {how_to_resume(path, settings)}")
 
 
-def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None:
-    """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation."""
+def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) -> None:
+    """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation.
+
+    The format is `to`, or what the file's ending says, or CSV.
+    """
     import numpy as np
 
+    from tesselite.archive_file import save_archive
     from tesselite.assessment.tables import as_text
     from tesselite.atomic import write_atomically
     from tesselite.run_folder import check_output
 
+    ending = out.suffix.removeprefix(".") if out is not None else ""
+    if to and ending in _FORMATS and ending != to:
+        raise ValueError(f"--out: expected a file that ends in .{to}, or another --to, got {out}")
+    to = to or (ending if ending in _FORMATS else "csv")
     archive = _archive(path)
     file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
     check_output("--out", file)
@@ -116,7 +123,7 @@ def export_archive(path: Path, to: str, out: Path | None, as_json: bool) -> None
         raise ValueError(f"--out: {file} is the archive to export; choose another file")
     elites = archive.elites()
     if to == "parquet":
-        archive.save(file)
+        save_archive(archive, file)
     elif to == "npz":
 
         def write_arrays(part: Path) -> None:

@@ -6,15 +6,18 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tesselite.cli.display import print_json, shown_construction, shown_progress
 from tesselite.execution import Execution
-from tesselite.run import Summary, replay, resume, start
+from tesselite.run import Interrupted, Summary, replay, resume, start
 from tesselite.run_folder import progress_of
 from tesselite.seeds import checked_seed
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.voronoi import VoronoiTessellation
 
 DEFAULT_NICHES = 5000
 EVALUATIONS = 100_000
@@ -70,6 +73,8 @@ def run_problem(
         from tesselite.tessellation.files import load_tessellation
 
         tessellation = load_tessellation(centroids, problem.features)
+        if centroids.suffix != ".parquet":
+            _note_unit_cube(centroids, tessellation, spec)
     elif not given:
         n_niches = DEFAULT_NICHES
     folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
@@ -105,6 +110,23 @@ def run_problem(
 
         page = write_report([summary.folder], summary.folder / "report.html")
     tell(summary, quiet, as_json, page)
+
+
+def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
+    """Say so if centroids, of a file without bounds, look like those of the unit cube where the features reach farther.
+
+    They fill half of a feature's range or less then.
+    """
+    space, centroids = tessellation.space, tessellation.centroids
+    suspect = (space.high - space.low >= 2.0) & (centroids >= 0.0).all(axis=0) & (centroids <= 1.0).all(axis=0)
+    if suspect.any():
+        i = int(suspect.argmax())
+        typer.echo(
+            f"note: all centroids of {file} lie in [0, 1] of {space.names[i]}, which reaches from {space.low[i]:g} to "
+            f"{space.high[i]:g}; they are taken in its units. If they are those of the unit cube, make others with: "
+            f"tesselite cvt --problem {spec}",
+            err=True,
+        )
 
 
 def resume_run(
@@ -156,9 +178,12 @@ def replay_run(folder: Path, as_json: bool) -> None:
 
 @contextmanager
 def _said_how_to_resume(folder: Path) -> Iterator[None]:
-    """After an end that nobody planned (stopped at once, a full disk), say what is left of the run."""
+    """After a stop, or an end that nobody planned (stopped at once, a full disk), say what is left of the run."""
     try:
         yield
+    except Interrupted as stopped:
+        typer.echo(str(stopped), err=True)
+        raise typer.Exit(128 + stopped.signal_number) from None
     except (KeyboardInterrupt, OSError) as error:
         if (folder / "settings.json").exists():
             advice = f"continue with: tesselite resume {folder}"
@@ -177,9 +202,10 @@ def tell(summary: Summary, quiet: bool, as_json: bool, page: Path | None = None)
     if as_json:
         print_json(figures)
     elif not quiet:
+        best = figures["best_fitness"]
         typer.echo(
             f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%}), "
-            f"best fitness {figures['best_fitness']:.6g}, {figures['evaluations']:,} evaluations "
+            f"best fitness {'-' if best is None else f'{best:.6g}'}, {figures['evaluations']:,} evaluations "
             f"in {figures['seconds']:.1f} s"
         )
         if figures["invalid"]:

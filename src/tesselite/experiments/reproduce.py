@@ -49,7 +49,7 @@ class Stopped(Interrupted):
     """A reproduction was stopped by a signal; the same command continues it."""
 
     def __init__(self, signal_number: int, folder: Path) -> None:
-        RuntimeError.__init__(self, f"stopped; the same command continues the work in {folder}")
+        KeyboardInterrupt.__init__(self, f"stopped; the same command continues the work in {folder}")
         self.signal_number = signal_number
         self.folder = folder
 

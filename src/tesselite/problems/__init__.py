@@ -77,6 +77,11 @@ def by_name(spec: str) -> Problem:
     return found
 
 
+def has_name(spec: str) -> bool:
+    """Whether `by_name` may find it: a built-in problem or module:attribute, and not a bare name from some script."""
+    return ":" in spec or spec in _HOME
+
+
 def importable_name(problem: Problem) -> str | None:
     """What `by_name` finds the problem by in any process; None if there is nothing."""
     if problem.spec is not None:

@@ -55,7 +55,7 @@ def _sphere_block(n_variables: int) -> Any:
 def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
     if n < 2:
         raise ValueError(f"n: expected at least 2 variables, got {n}")
-    return CompiledProblem(
+    made = CompiledProblem(
         name,
         lambda scenario: make_block(n),
         solutions=Box(n, -LIMIT, LIMIT),
@@ -63,6 +63,8 @@ def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
         direction="min",
         floor=worst * n,
     )
+    made.spec = f"{name}:{n}"
+    return made
 
 
 def rastrigin(n: int = 10) -> Problem:

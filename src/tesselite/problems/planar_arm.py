@@ -80,10 +80,12 @@ def arm(joints: int = 10) -> Problem:
     """A planar arm with this many joints; features x and y of its hand in [0, 1]."""
     if joints < 2:
         raise ValueError(f"joints: expected at least 2, got {joints}")
-    return PlanarArm(
+    made = PlanarArm(
         "arm",
         lambda scenario: make_block(joints),
         solutions=Box(joints, 0.0, 1.0),
         features=FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)}),
         floor=0.0,
     )
+    made.spec = f"arm:{joints}"
+    return made

@@ -20,6 +20,7 @@ from tesselite.report.page.html import document_of, page_of
 from tesselite.report.page.payload import Payload, plain
 from tesselite.report.page.run_data import RunData, locked, read_run
 from tesselite.report.page.views import describe_view
+from tesselite.run_problem import how_to_resume
 
 PORT = 8137
 SECONDS = 2.0
@@ -78,7 +79,7 @@ class Watched:
         if self._run.state == "stopped":
             self._document["message"] = (
                 f"Nobody is running here any more, and the run is not finished: it was stopped or killed. Continue it "
-                f"with: tesselite resume {self.folder}"
+                f"with: {how_to_resume(self.folder, self._run.settings)}"
             )
 
     def view(self, niche: int, scenario: str | None) -> tuple[dict[str, Any], Payload] | None:

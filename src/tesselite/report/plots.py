@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tesselite.archive import Archive
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
 from tesselite.run_folder import RunFolder
-from tesselite.run_problem import problem_of
+from tesselite.run_problem import problem_of, run_archive
 
 
 def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], object] = lambda _: None) -> list[Path]:
@@ -22,9 +21,7 @@ def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], ob
     """
     place = RunFolder.open(folder)
     settings, _ = place.read_settings()
-    if not place.archive_file.exists():
-        raise ValueError(f"{folder}: this run has saved no archive yet")
-    archive = Archive.load(place.archive_file)
+    archive, _ = run_archive(folder)
     files = []
     rows = place.read_progress()
     if rows:

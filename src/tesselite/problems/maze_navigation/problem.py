@@ -197,7 +197,7 @@ def maze(
     *,
     world: World | None = None,
     scenarios: Mapping[str, World] | None = None,
-    robot: Robot = Robot(),  # noqa: B008 - frozen
+    robot: Robot | None = None,
     networks: Networks | None = None,
     opening: float = layout.OPENING,
     steps: int = STEPS,
@@ -207,6 +207,7 @@ def maze(
     `descriptor` is "2d", "10d", "20d", "50d", "250d" or "1000d": x and y at 1, 5, 10, 25, 125 or 500 evenly spaced
     times. The scenarios "1" to "16" are the environments with one route each. `opening` is the width of the paper
     maze's doors and gates. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it.
+    The usual `robot` has the radius that the world is meant for; another one is checked to fit.
     Raises ValueError for settings that make no sense.
     """
     n_points = DESCRIPTORS.get(descriptor)
@@ -216,6 +217,8 @@ def maze(
         raise ValueError(
             f"steps: expected a whole number of at least {n_points}, one for each point of {descriptor}, got {steps}"
         )
+    if robot is None:
+        robot = Robot() if world is None else Robot(radius=world.radius)
     usual = world is None and (robot, opening, steps) == (Robot(), layout.OPENING, STEPS) and networks is None
     if world is None:
         if scenarios is not None:

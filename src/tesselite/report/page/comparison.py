@@ -42,7 +42,9 @@ def _kind(run: RunData) -> dict[str, str]:
     if niches["kind"] == "grid":
         cut = f"grid {'x'.join(str(cells) for cells in niches['shape'])}"
     else:
-        cut = f"{niches['n_niches']:,} niches" + ("" if niches.get("p", 2.0) == 2.0 else f", p = {niches['p']:g}")
+        cut = f"{niches['n_niches']:,} niches" + (
+            "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"
+        )
     return {
         "problem": settings.problem,
         "niches": cut,

@@ -16,10 +16,12 @@ import numpy.typing as npt
 from tesselite.archive import Archive, Elites, Tessellation
 from tesselite.archive_file import load_checkpoint
 from tesselite.evaluation import Problem
+from tesselite.problems import has_name
 from tesselite.report.page.niches import from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.run_folder import PROGRESS, RunFolder, Settings
+from tesselite.run_problem import problem_of, run_archive
 
 Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]
@@ -66,8 +68,10 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     run.problem, run.problem_error = _problem(folder, settings)
     if place.archive_file.exists():
         digest = settings.niches.get("fingerprint")
-        known = tessellation if tessellation and tessellation.fingerprint() == digest else None
-        run.archive, search = load_checkpoint(place.archive_file, known)
+        if tessellation and tessellation.fingerprint() == digest:
+            run.archive, search = load_checkpoint(place.archive_file, tessellation)
+        else:
+            run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
     if run.evaluations >= settings.evaluations:
         run.state = "finished"
@@ -80,8 +84,6 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
 
 def _problem(folder: Path, settings: Settings) -> tuple[Problem | None, str]:
     """The problem, or None and why it cannot be had here (a report can do without it)."""
-    from tesselite.run_problem import problem_of
-
     try:
         return problem_of(folder, settings), ""
     except Exception as error:  # a user's module may raise anything when it is imported
@@ -136,8 +138,11 @@ def _assessed(folder: Path, archive: Archive) -> tuple[dict[str, Floats], npt.ND
 
 
 def command_of(run: RunData) -> str:
-    """The command that gives this run again."""
-    settings, niches = run.settings, run.settings.niches
+    """The command that gives this run again, or why there is none."""
+    settings, niches, options = run.settings, run.settings.niches, run.settings.options
+    if not has_name(settings.problem) or settings.variation == "own":
+        what = "a variation of its own" if settings.variation == "own" else f"{settings.problem}, which no name finds"
+        return f"No command gives this run again: it was started from Python, with {what}."
     words = ["tesselite", "run", settings.problem]
     if niches["kind"] == "grid":
         words += ["--grid", "x".join(str(cells) for cells in niches["shape"])]
@@ -145,14 +150,17 @@ def command_of(run: RunData) -> str:
         wanted = niches.get("wanted", niches)
         words += ["--niches", str(wanted["n_niches"])]
         words += ["--samples", str(wanted["n_samples"])] if wanted.get("n_samples") else []
-        words += ["-p", f"{wanted['p']:g}"] if wanted.get("p", 2.0) != 2.0 else []
+        words += ["-p", f"{float(wanted['p']):g}"] if wanted.get("p", 2.0) != 2.0 else []
         words += ["--method", wanted["method"]] if wanted.get("method") else []
     else:  # centroids that were given
         words += ["--centroids", str(run.folder / "centroids.parquet")]
     words += ["--evaluations", str(settings.evaluations), "--initial", str(settings.initial)]
     words += ["--batch-size", str(settings.batch_size)]
-    if settings.variation not in ("own", "vary"):
-        words += ["--variation", settings.variation]
+    words += ["--variation", settings.variation] if settings.variation != "vary" else []
+    if "islands" in options:
+        words += ["--islands", str(options["islands"]), "--exchange", str(options["exchange"])]
+    if options.get("asynchronous"):  # results come in another order then; `tesselite replay` repeats the run itself
+        words += ["--asynchronous", "--workers", str(options["window"] // 2)]
     return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
 
 
@@ -236,7 +244,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
         cut = f"grid of {' × '.join(str(cells) for cells in niches['shape'])}"
     else:
         cut = f"{niches['n_niches']:,} Voronoi niches"
-        cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {niches['p']:g}"
+        cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"
     shown = [
         ("Problem", settings.problem),
         ("Niches", cut),

@@ -1,0 +1,29 @@
+"""Changes that belong together: Ctrl-C waits until all of them are made.
+
+A KeyboardInterrupt may come between any two steps of the interpreter. In a notebook the archive lives on after it, so
+what is changed in several steps must not be left half way.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """A SIGINT that comes within is handled at the end. Only the main thread gets any, so others go on as they are."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if received:
+            signal.raise_signal(signal.SIGINT)
