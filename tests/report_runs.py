@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 import tesselite as tl
-from tesselite.archive import Archive
+from tesselite.assessment.scenarios import assess_run
 from tesselite.feature_space import FeatureSpace
 from tesselite.function_problem import FunctionProblem
 from tesselite.run import start
@@ -80,12 +78,7 @@ def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: i
     """A finished and assessed run of `walk`."""
     problem = walk()
     start(problem, folder, spec="report_runs:walk", n_niches=n_niches, evaluations=evaluations, initial=500, seed=seed)
-    elites = Archive.load(folder / "archive.parquet").elites()
-    columns = {"niche": elites.niches, "training": elites.fitness}
-    for name in SCENARIOS:
-        fitness = problem.evaluate(elites.solutions, name).fitness
-        columns[name] = pa.array([None if np.isnan(f) else f for f in fitness.tolist()], pa.float64())
-    pq.write_table(pa.table(columns), folder / "assessment.parquet")
+    assess_run(folder, problem)
     return folder
 
 

@@ -217,6 +217,23 @@ def test_families_share_a_hue_and_no_two_groups_a_colour():
     many = [replace(a, name=f"a{i}") for i in range(6)] + [replace(b, name=f"b{i}") for i in range(4)]
     chosen = colours(many)
     assert len({tuple(np.round(c, 3)) for c in chosen.values()}) == 10
+    families = colours([replace(a, name=f"a{i}", family=f"f{i}") for i in range(12)])
+    assert len({tuple(np.round(c, 3)) for c in families.values()}) == 12
+
+
+def test_names_are_no_formulas(tmp_path):
+    """A dollar sign begins mathematics in matplotlib; what is no formula ended in an error."""
+    evil = "$x_$"
+    named = []
+    for group in groups():
+        trials = []
+        for one in group.trials:
+            settings = {"training": "training", "e1": evil, "e2": "e2"}
+            best = {settings[name]: value for name, value in one.best.items()}
+            histograms = {settings[name]: value for name, value in one.histograms.items()}
+            trials.append(replace(one, best=best, histograms=histograms))
+        named.append(replace(group, label=evil, trials=tuple(trials)))
+    assert len(comparison_figures(Comparison(tuple(named)), tmp_path)) == 5
 
 
 def test_box_plots_have_a_column_for_each_setting_with_its_drawing():

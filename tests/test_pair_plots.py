@@ -15,6 +15,7 @@ from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.plots import plot_run
 from tesselite.report.principal import principal_components
+from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
 
 
@@ -219,3 +220,18 @@ def test_names_are_no_formulas(tmp_path, n):
             draw_pairs(made, archive, pair_components(archive), "")
             save(made, tmp_path / "pairs.svg")
             assert " -_{$" in made._supxlabel.get_text()
+
+
+def test_titles_are_no_formulas_and_small_features_have_labels(tmp_path):
+    space = tl.FeatureSpace({"a": (1e-9, 1e-3), "b": (0, 1)}, scales={"a": "log"})
+    archive = tl.Archive(tl.GridTessellation(space, 5), 1)
+    archive.add([[1.0]], [1.0], [[1e-6, 0.5]])
+    with figure() as made:
+        draw_archive(made, archive, "$x_$: a price in $ and $")
+        save(made, tmp_path / "archive.png")
+        labels = [text.get_text() for text in made.axes[0].get_xticklabels()]
+    assert [float(label) for label in labels] == pytest.approx(np.geomspace(1e-9, 1e-3, 6), rel=1e-3)
+    rows = [{"evaluations": 1.0, "coverage": 0.1, "best_fitness": 1.0, "mean_fitness": 1.0, "qd_score": 1.0}] * 2
+    with figure() as made:
+        draw_progress(made, rows, "$x_$")
+        save(made, tmp_path / "progress.png")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
 from report_runs import bowl_run, walk_run
 from tesselite.report.page.comparison import compare, group_names
-from tesselite.report.page.html import document_of
+from tesselite.report.page.html import document_of, write_report
 from tesselite.report.page.payload import plain
 from tesselite.report.page.run_data import read_run
 
@@ -24,6 +26,38 @@ def bowls(tmp_path_factory):
 def test_runs_that_differ_only_in_the_seed_are_a_group(bowls):
     assert group_names(bowls) == ["grid 6x6"] * 3 + ["grid 30x30"] * 3
     assert group_names(bowls[:3]) == ["bowl"] * 3
+
+
+def test_groups_are_told_apart_by_how_their_niches_were_made_and_by_how_they_searched(bowls):
+    def with_settings(run, niches=None, options=None):
+        settings = replace(run.settings, niches=niches or run.settings.niches, options=options or {})
+        return replace(run, settings=settings)
+
+    islands = [with_settings(run, options={"islands": 4, "exchange": 1000}) for run in bowls[:3]]
+    assert group_names([*bowls[:3], *islands]) == ["one search"] * 3 + ["exchange 1000, islands 4"] * 3
+    wanted = {"kind": "voronoi", "n_niches": 36, "p": 2.0, "fingerprint": "abcdefgh"}
+    few = with_settings(bowls[0], {**wanted, "wanted": {"n_samples": 1000, "method": "lloyd"}})
+    usual = with_settings(bowls[1], {**wanted, "wanted": {"n_samples": None, "method": None}})
+    assert group_names([few, usual]) == [
+        "1,000 samples, lloyd", "usual samples, usual method",
+    ]  # fmt: skip
+    others = [with_settings(bowls[0], {**wanted, "fingerprint": name}) for name in ("1234567", "7654321")]
+    assert group_names(others) == ["centroids 123456", "centroids 765432"]
+
+
+def test_a_reader_is_told_of_unfinished_runs_and_of_pairs_that_were_left_out(bowls):
+    killed = replace(bowls[0], state="stopped", evaluations=500)
+    found = compare([killed, *bowls[1:]], group_names(bowls))
+    assert any("small-0 is not finished: 500 of 2,000 evaluations" in note for note in found["notes"])
+    many = [run for run in bowls for _ in range(3)]
+    found = compare(many, [f"g{i // 2}" for i in range(18)])
+    assert any("first 30 of 36 pairs" in note for note in found["notes"])
+
+
+def test_a_run_counts_once(tmp_path):
+    folder = bowl_run(tmp_path / "run", 2)
+    with pytest.raises(ValueError, match="expected each folder once"):
+        write_report([folder, folder / ".." / "run"], tmp_path / "page.html")
 
 
 def test_measures_and_tests(bowls):

@@ -6,11 +6,11 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,12 +19,14 @@ from hypothesis.extra import numpy as arrays
 import tesselite as tl
 from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 from tesselite.archive import Archive
+from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
 from tesselite.report.page.html import document_of, page_of, run_names
 from tesselite.report.page.niches import from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, document_text, plain, whole_numbers
 from tesselite.report.page.run_data import command_of, locked, read_run
 from tesselite.report.page.views import describe_view, describe_views
+from tesselite.run import resume
 from tesselite.run_folder import RunFolder
 
 TESTS = Path(__file__).parent
@@ -279,8 +281,10 @@ def test_large_solutions_are_rounded_and_said(tmp_path, monkeypatch):
 def test_a_part_of_the_elites_may_be_assessed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(TESTS)
     folder = walk_run(tmp_path / "run", n_niches=40)
-    table = pq.read_table(folder / "assessment.parquet")
-    pq.write_table(table.take([7, 2, 5]), folder / "assessment.parquet")  # some, and not in order
+    whole = Assessment.load(folder / "assessment.parquet")
+    rows = [7, 2, 5]  # some, and not in order
+    part = replace(whole, niches=whole.niches[rows], fitness={name: f[rows] for name, f in whole.fitness.items()})
+    part.save(folder / "assessment.parquet")
     run = read_run(folder)
     assert run.assessed.nonzero()[0].tolist() == [2, 5, 7]
     ice = walk().evaluate(run.archive.elites().solutions, "ice").fitness
@@ -288,8 +292,22 @@ def test_a_part_of_the_elites_may_be_assessed(tmp_path, monkeypatch):
     described = document_of([run])[0]["runs"][0]
     assert any(note.startswith("3 of ") for note in described["notes"])
     (folder / "assessment.parquet").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="assess the run again"):
+    with pytest.raises(ValueError, match="remove it to assess anew"):
         read_run(folder)
+
+
+def test_an_assessment_of_elites_that_are_no_more_is_not_shown(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(TESTS)
+    folder = walk_run(tmp_path / "run", n_niches=40, evaluations=600)
+    assert set(read_run(folder).scenarios) == {"ice", "night"}
+    resume(folder, walk(), evaluations=3000)
+    run = read_run(folder)
+    assert run.scenarios == {}
+    described = document_of([run])[0]["runs"][0]
+    assert any("went on after it was assessed" in note for note in described["notes"])
+    assess_run(folder, walk())
+    elites = read_run(folder).archive.elites()
+    np.testing.assert_array_equal(read_run(folder).scenarios["ice"], walk().evaluate(elites.solutions, "ice").fitness)
 
 
 # -- nothing breaks out ------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def _column(setting: str) -> str:
     return f"scenario {setting}" if bare == "niche" else setting
 
 
-def _digest(elites: Elites) -> str:
+def digest_of(elites: Elites) -> str:
     """What tells one archive from another: its niches, fitness values and solutions."""
     digest = hashlib.sha256()
     for values in (elites.niches, elites.fitness, elites.solutions):
@@ -246,7 +246,7 @@ def assess(
         seed,
         at_most,
         0,
-        _digest(all_elites),
+        digest_of(all_elites),
     )
     settings = (TRAINING, *chosen_scenarios)
     total = len(settings) * len(elites)

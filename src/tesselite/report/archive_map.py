@@ -40,7 +40,7 @@ def draw_archive(made: Any, archive: Archive, title: str) -> None:
     if archive.tessellation.space.n == 2:
         ax = made.subplots()
         draw_cells(made, ax, archive)
-        ax.set_title(title)
+        ax.set_title(title, parse_math=False)
     else:
         _draw_parallel(made, archive, title)
 
@@ -71,8 +71,8 @@ def _unit_ticks(ax: Any, archive: Archive) -> None:
     """Label the unit-scaled axes with feature units (they differ where an axis is logarithmic)."""
     ticks = np.linspace(0.0, 1.0, 6)
     units = archive.tessellation.space.from_unit(np.column_stack([ticks, ticks]))
-    ax.set_xticks(ticks, [f"{value:g}" for value in np.round(units[:, 0], 6)])
-    ax.set_yticks(ticks, [f"{value:g}" for value in np.round(units[:, 1], 6)])
+    ax.set_xticks(ticks, [f"{value:.4g}" for value in units[:, 0]])
+    ax.set_yticks(ticks, [f"{value:.4g}" for value in units[:, 1]])
 
 
 def _draw_parallel(made: Any, archive: Archive, title: str) -> None:

@@ -17,8 +17,8 @@ from tesselite.evaluation import TRAINING
 from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
 
-_HUES = ("Blues", "Oranges", "Greens", "Purples", "Greys")
-_DASHES = ("-", "--", "-.", ":")
+_HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
+_ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
 _FEW_RUNS = 5  # and each is drawn
 
 
@@ -30,7 +30,8 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
     chosen: dict[str, Any] = {}
     for number, family in enumerate(families):
         members = [group.name for group in groups if group.family == family]
-        shades = np.linspace(0.42, 0.95, len(members)) if len(members) > 1 else [0.72]
+        alone = _ALONE[number // len(_HUES) % len(_ALONE)]
+        shades = np.linspace(0.42, 0.95, len(members)) if len(members) > 1 else [alone]
         hue = matplotlib.colormaps[_HUES[number % len(_HUES)]]
         chosen.update({name: hue(float(shade)) for name, shade in zip(members, shades, strict=True)})
     return chosen
@@ -80,7 +81,9 @@ def _legend(made: Any, groups: Sequence[Group], shades: dict[str, Any], columns:
     from matplotlib.patches import Patch
 
     handles = [Patch(linewidth=0.6, label=group.label, **_face(group, shades)) for group in groups]
-    made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
+    legend = made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # names are the user's: a dollar sign in them begins no formula
 
 
 def draw_best(
@@ -116,7 +119,7 @@ def draw_best(
         )
         _boxes(ax, comparison.groups, values, shades)
         shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
-        ax.set_title(shown, fontsize=9 if n < 10 else 8)
+        ax.set_title(shown, fontsize=9 if n < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
     if logarithmic:
         boxes[0].set_yscale("symlog", linthresh=1.0)

@@ -86,7 +86,8 @@ def draw_pairs(made: Any, archive: Archive, components: Components, title: str) 
             else:
                 ax.tick_params(labelleft=False)
     total = _percent(float(components.shares.sum()))
-    made.suptitle(f"{title}\n{total} of the variance of features in {n} component{'s' if n > 1 else ''}")
+    held = f"{total} of the variance of features in {n} component{'s' if n > 1 else ''}"
+    made.suptitle(f"{title}\n{held}", parse_math=False)
     made.supxlabel(_weights(archive.tessellation.space.names, components), fontsize=8, parse_math=False)
     if shown is not None:
         wide = n > 2  # the corner is two panels wide

@@ -25,4 +25,4 @@ def draw_progress(made: Any, rows: Sequence[Mapping[str, float | None]], title: 
         ax.set(title=label, xlabel="evaluations")
         ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
         ax.grid(alpha=0.25)
-    made.suptitle(title)
+    made.suptitle(title, parse_math=False)

@@ -19,9 +19,10 @@ Floats = npt.NDArray[np.float64]
 
 _LEVELS = 201
 _MOST_PAIRS = 30
+_FILLED = "Filled niches"
 _MEASURES = (
     ("coverage", "Coverage"),
-    ("filled", "Filled niches"),
+    ("filled", _FILLED),
     ("qd_score", "QD score"),
     ("best_fitness", "Best fitness"),
     ("mean_fitness", "Mean fitness"),
@@ -34,7 +35,8 @@ def group_names(runs: Sequence[RunData]) -> list[str]:
     apart = [name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1] if kinds else []
     if len(runs) > 1 and not apart:
         return [runs[0].settings.problem] * len(runs)
-    return [", ".join(kind[name] for name in apart) or run.name for kind, run in zip(kinds, runs, strict=True)]
+    named = [", ".join(kind[name] for name in apart if kind[name]) for kind in kinds]
+    return [name or run.name for name, run in zip(named, runs, strict=True)]
 
 
 def _kind(run: RunData) -> dict[str, str]:
@@ -52,8 +54,19 @@ def _kind(run: RunData) -> dict[str, str]:
         "initial": f"{settings.initial:,} initial",
         "batch_size": f"batches of {settings.batch_size:,}",
         "variation": settings.variation,
-        "options": ", ".join(f"{name} {value}" for name, value in sorted(settings.options.items())),
+        "options": ", ".join(f"{name} {value}" for name, value in sorted(settings.options.items())) or "one search",
+        **_construction(niches),
     }
+
+
+def _construction(niches: dict[str, Any]) -> dict[str, str]:
+    """How the centroids were asked for, or which were given; that of a construction by seed is part of the seed."""
+    wanted = niches if niches["kind"] == "cvt" else niches.get("wanted")
+    if wanted is None:  # a grid has none, and is told apart by its cells
+        given = niches["kind"] != "grid"
+        return {"samples": "", "method": "", "centroids": f"centroids {niches['fingerprint'][:6]}" if given else ""}
+    samples = f"{wanted['n_samples']:,} samples" if wanted.get("n_samples") else "usual samples"
+    return {"samples": samples, "method": wanted.get("method") or "usual method", "centroids": "centroids by seed"}
 
 
 def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
@@ -72,7 +85,18 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
         described["quality"] = _qualities(runs, described["direction"])
     else:
         described["notes"].append("Some runs maximise and some minimise: the quality of elites is not compared.")
-    described["tests"] = _tests(names, groups, measures)
+    for run in runs:
+        if run.state != "finished":
+            described["notes"].append(
+                f"{run.name} is not finished: {run.evaluations:,} of {run.settings.evaluations:,} evaluations."
+            )
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    if len(pairs) > _MOST_PAIRS:
+        described["notes"].append(f"Tests are of the first {_MOST_PAIRS} of {len(pairs)} pairs of groups.")
+    # Where all runs have as many niches, how many are filled is the test of coverage once more.
+    alike = len({archive.n_niches for archive in archives}) == 1
+    tested = [measure for measure in measures if not (alike and measure["label"] == _FILLED)]
+    described["tests"] = _tests(pairs[:_MOST_PAIRS], groups, tested)
     if len(runs) > len(names) and len(names) == 1:
         described["notes"].append("All runs are alike but for the seed, so there is nothing to test.")
     return described
@@ -149,9 +173,10 @@ def _quality(setting: str, fitness: list[list[Floats]], direction: Any) -> dict[
     return {"setting": setting, "levels": levels, "shares": shares}
 
 
-def _tests(names: list[str], groups: Sequence[str], measures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Two-sided Mann-Whitney tests of every pair of groups, Holm-corrected over all of them, with A12."""
-    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]][:_MOST_PAIRS]
+def _tests(
+    pairs: Sequence[tuple[str, str]], groups: Sequence[str], measures: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Two-sided Mann-Whitney tests of pairs of groups, Holm-corrected over all of them, with A12."""
     rows, raw = [], []
     for a, b in pairs:
         for measure in measures:

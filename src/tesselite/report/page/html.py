@@ -37,6 +37,8 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     if not folders:
         raise ValueError("runs: expected at least one folder of a run")
     check_output("out", out)
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise ValueError("runs: expected each folder once; a run that counts twice would make a difference certain")
     runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
     for run in runs:
         if run.archive is None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive import Archive, Elites, Tessellation
 from tesselite.archive_file import load_checkpoint
+from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.evaluation import Problem
 from tesselite.problems import has_name
 from tesselite.report.page.niches import from_row_above, niche_picture, project
@@ -55,6 +56,7 @@ class RunData:
     problem_error: str = ""
     scenarios: dict[str, Floats] = field(default_factory=dict)
     assessed: npt.NDArray[np.bool_] | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def read_run(folder: Path, name: str | None = None, tessellation: Tessellation | None = None) -> RunData:
@@ -78,7 +80,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     elif locked(folder):
         run.state = "running"
     if run.archive is not None:
-        run.scenarios, run.assessed = _assessed(folder, run.archive)
+        _add_assessment(run, run.archive)
     return run
 
 
@@ -109,32 +111,23 @@ def locked(folder: Path) -> bool:
         return False
 
 
-def _assessed(folder: Path, archive: Archive) -> tuple[dict[str, Floats], npt.NDArray[np.bool_] | None]:
-    """Fitness of the elites in each scenario of assessment.parquet, and which elites are in it; see `RunData`."""
-    path = folder / "assessment.parquet"
+def _add_assessment(run: RunData, archive: Archive) -> None:
+    """Add the fitness of elites in scenarios from assessment.parquet, if it is of the archive as it is now."""
+    path = run.folder / "assessment.parquet"
     if not path.exists():
-        return {}, None
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
-        why = str(error).splitlines()[0]
-        raise ValueError(f"{path}: damaged ({why}); remove it and assess the run again") from None
-    if "niche" not in table.column_names:
-        raise ValueError(f"{path}: expected a column niche; remove it and assess the run again")
-    niches, rows = archive.elites().niches, table["niche"].to_numpy()
-    order = np.argsort(rows)
-    at = np.searchsorted(rows, niches, sorter=order).clip(0, max(0, len(rows) - 1))
-    at = order[at] if len(rows) else at
-    assessed = rows[at] == niches if len(rows) else np.zeros(len(niches), np.bool_)
-    found: dict[str, Floats] = {}
-    for name in table.column_names:
-        if name not in ("niche", "training"):
-            column = table[name].to_numpy(zero_copy_only=False).astype(np.float64)  # null becomes NaN
-            found[name] = np.where(assessed, column[at], np.nan) if len(rows) else np.full(len(niches), np.nan)
-    return found, assessed
+        return
+    found, elites = Assessment.load(path), archive.elites()
+    if found.archive_digest != digest_of(elites):
+        run.notes.append(f"The run went on after it was assessed; `tesselite assess {run.folder}` assesses it again.")
+        return
+    if not np.isin(found.niches, elites.niches).all():
+        raise ValueError(f"{path}: damaged (it names niches that are empty); remove it to assess the run anew")
+    at = np.searchsorted(elites.niches, found.niches)
+    run.assessed = np.zeros(len(elites), np.bool_)
+    run.assessed[at] = True
+    for name in found.scenarios:
+        run.scenarios[name] = np.full(len(elites), np.nan)
+        run.scenarios[name][at] = found.fitness[name]
 
 
 def command_of(run: RunData) -> str:
@@ -184,7 +177,7 @@ def describe_run(
         "settings": _settings_shown(run),
         "command": command_of(run),
         "progress": {name: [row[name] for row in run.progress] for name in _PROGRESS_SHOWN if name in PROGRESS},
-        "notes": [],
+        "notes": list(run.notes),
     }
     if run.problem_error:
         described["notes"].append(f"The problem is not available here ({run.problem_error}): elites are shown as rows.")
