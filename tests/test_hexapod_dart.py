@@ -64,5 +64,10 @@ def test_the_problem_runs_on_dart():
     assert theirs.evaluate(TRIPOD).fitness[0] == pytest.approx(ours.evaluate(TRIPOD).fitness[0], abs=0.03)
     assert theirs.evaluate(TRIPOD, "leg 5").reasons == {0: "the body touched the floor"}
     assert theirs.evaluate(TRIPOD, "leg 0").reasons == {0: "the body tilted over"}
+    assert len(hexapod(engine="dart", missing=(1, 2)).motion(TRIPOD, "leg 0").time) == 1
+    for scenario in ("leg 5", "leg 0"):
+        ended = theirs.motion(TRIPOD, scenario)
+        assert len(ended.time) == len(ours.motion(TRIPOD, scenario).time)
+        np.testing.assert_array_equal(ended.contacts, ended.feet[:, :, 2] <= 0.025)
     motion = theirs.motion(TRIPOD, "leg 2")
     np.testing.assert_array_equal(motion.contacts[:-1, [0, 1, 3, 4, 5]], motion.feet[:-1, [0, 1, 3, 4, 5], 2] <= 0.025)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from tesselite.archive import Archive
 from tesselite.cli.picturing import make_film
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
-from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths
+from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths, plot_walk
 from tesselite.report.style import figure
 from tesselite.run import start
 
@@ -56,6 +57,28 @@ def test_a_gif_has_all_frames_in_real_time(motion, tmp_path):
         assert image.format == "GIF"
         assert image.n_frames == len(range(0, len(motion.time), 16))
         assert image.info["duration"] == 240
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_a_gif_of_frames_between_its_10_ms_is_in_real_time_too(motion, tmp_path, every):
+    from PIL import Image
+
+    short = replace(motion, time=motion.time[: 10 * every])
+    with Image.open(film(short, tmp_path / "walk.gif", every=every)) as image:
+        shown = []
+        for frame in range(image.n_frames):
+            image.seek(frame)
+            shown.append(image.info["duration"])
+    assert sum(shown) == 150 * every
+    assert max(shown) - min(shown) == 10
+
+
+def test_a_body_that_lies_on_the_floor_is_shown(tmp_path):
+    problem = hexapod(missing=(1, 2))
+    assert film(problem.motion(TRIPOD, "leg 0"), tmp_path / "lies.gif").exists()
+    assert plot_walk(problem, TRIPOD, tmp_path / "lies.svg").exists()
+    view = problem.elite_view(TRIPOD[None], "leg 0")
+    assert (view["base"] == view["base"][:, :1]).all()
 
 
 def test_frames_show_the_contacts(motion):

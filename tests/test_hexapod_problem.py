@@ -22,8 +22,8 @@ from tesselite.problems.hexapod_locomotion.controller import (
     signal_table,
     targets,
 )
-from tesselite.problems.hexapod_locomotion.episode import REASONS, run_episodes
-from tesselite.problems.hexapod_locomotion.motion import leg_points
+from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes, run_episodes, settled
+from tesselite.problems.hexapod_locomotion.motion import leg_points, motion_of
 
 
 def random_solutions(n: int, seed: int = 0) -> np.ndarray:
@@ -230,6 +230,9 @@ def test_wrong_shapes_scenarios_and_names():
         hexapod(engine="bullet")
     with pytest.raises(ValueError, match="threads"):
         problem.evaluate(TRIPOD, threads=0)
+    for missing in (None, 1.0, "1", True):
+        with pytest.raises(ValueError, match="missing: expected leg numbers from 0 to 5"):
+            hexapod(missing=missing)
 
 
 def test_engine_dart_says_how_to_install_it(monkeypatch):
@@ -280,6 +283,42 @@ def test_an_invalid_motion_says_why_and_stops():
     assert motion.reason == "the body touched the floor"
     assert math.isnan(motion.distance)
     assert len(motion.time) < 334
+
+
+def test_a_motion_ends_with_the_pose_that_ended_it():
+    fallen = hexapod().motion(TRIPOD, "leg 5")
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * rb.BASE_SIZE / 2
+    lowest = (corners @ fallen.rotations[:, 2].T).min(axis=0) + fallen.positions[:, 2]
+    assert lowest[-1] <= 0 < lowest[:-1].min()
+    tilted = hexapod().motion(TRIPOD, "leg 0")
+    assert tilted.reason == "the body tilted over"
+    assert tilted.rotations[-1, 2, 2] <= 0 < tilted.rotations[:-1, 2, 2].min()
+    for motion, missing in ((fallen, 5), (tilted, 0), (hexapod().motion(TRIPOD), None)):
+        angles = joint_angles(targets(TRIPOD[None]))[0, : len(motion.time)].reshape(-1, 6, 2)
+        there = [leg for leg in range(6) if leg != missing]
+        np.testing.assert_allclose(motion.joints[: len(angles), there, :2], angles[:, there], atol=1e-12)
+        assert missing is None or not motion.joints[:, missing].any()
+        np.testing.assert_array_equal(motion.contacts, motion.feet[:, :, 2] <= rb.FOOT_RADIUS)
+
+
+def test_a_motion_that_jumped_too_high_or_diverged_ends_with_the_last_pose_on_the_tape():
+    tape = np.zeros((1, 5, 26))
+    tape[0, :3, 2] = 0.2, 0.28, 0.31
+    tape[0, :3, 3] = 1
+    start, nowhere = np.zeros(13), np.full((1, 13), np.nan)
+    for end, steps in ((3, 2), (6, 2), (6, 3)):  # at the start of step 2, or at its end
+        ended = Episodes(start, np.array([[end, steps, 0]]), nowhere, np.zeros((1, 6), np.int64), tape)
+        motion = motion_of(ended, 0, TRIPOD, body())
+        assert motion.positions[:, 2].tolist() == [0.2, 0.28, 0.31]
+        assert motion.reason == REASONS[end]
+
+
+def test_a_body_that_lies_on_the_floor_has_a_motion_of_one_row():
+    motion = hexapod(missing=(1, 2)).motion(TRIPOD, "leg 0")
+    assert motion.reason == "the body touched the floor"
+    assert motion.time.tolist() == [0]
+    assert motion.n_walking == 0
+    np.testing.assert_array_equal(motion.positions[0], settled((0, 1, 2))[:3])
 
 
 def test_a_legs_points_at_rest_and_stretched():

@@ -274,6 +274,7 @@ def test_networks_that_are_none_are_refused():
         ("to outputs or hidden", at + SPACE.max_connections, 10),
         ("zeros after the last connection", at + 2, 1),
         ("weights and biases", at + 2 * SPACE.max_connections, -5),
+        ("weights and biases", at + 2 * SPACE.max_connections, -(2**15)),
         ("whole numbers", 2, 0.5),
         ("whole numbers", 2, math.nan),
         ("whole numbers", 2, 1e9),
@@ -282,6 +283,9 @@ def test_networks_that_are_none_are_refused():
         bad[1, place] = value
         with pytest.raises(ValueError, match=rf"{message}.*row 1"):
             SPACE.validate(bad)
+        if value == int(np.nan_to_num(value)) and abs(value) <= 2**15:
+            with pytest.raises(ValueError, match=rf"{message}.*row 1"):
+                SPACE.validate(bad.astype(np.int16))
     twice = good.copy()
     twice[1] = 3
     twice[at + 2], twice[at + SPACE.max_connections + 2] = 0, 9
@@ -295,6 +299,7 @@ def test_networks_that_are_none_are_refused():
 def test_settings_are_checked():
     for call in (
         lambda: Mutation(weight=1.5),
+        lambda: Mutation(weight="a"),
         lambda: Networks(max_hidden=5),
         lambda: SPACE.encode({3: 1.0}),
         lambda: SPACE.encode({}, [(0, 7, 0.3)]),

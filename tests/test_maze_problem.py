@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 from tesselite.experiments.maze import PAPER, REPORTED
+from tesselite.experiments.paper import paper_settings
+from tesselite.problems import by_name
 from tesselite.problems.maze_navigation import DESCRIPTORS, Robot, World, maze
 from tesselite.problems.maze_navigation.trajectories import sample_trajectories
 from tesselite.tessellation.cache import list_cache
@@ -169,9 +172,23 @@ def test_settings_are_checked():
     for message, call in {
         "descriptor: expected one of 2d": lambda: maze("3d"),
         "steps: expected a whole number of at least 500": lambda: maze("1000d", steps=100),
+        "whole number of at least 5, one for each point of 10d, got inf": lambda: maze(steps=math.inf),
+        "whole number of at least 5, one for each point of 10d, got nan": lambda: maze(steps=math.nan),
+        "whole number of at least 5, one for each point of 10d, got None": lambda: maze(steps=None),
+        "whole number of at least 1, one for each point of 2d, got True": lambda: maze("2d", steps=True),
+        "world: expected a World, got 3": lambda: maze(world=3),
+        "robot: expected a Robot, got 3": lambda: maze(robot=3),
+        "networks: expected a Networks, got 3": lambda: maze(networks=3),
+        "opening: expected a width of at most 100 units, got '90'": lambda: maze(opening="90"),
         "scenarios: expected together": lambda: maze(scenarios={}),
+        "scenarios: expected names other than 'training', got 'training'": lambda: maze(
+            world=one, scenarios={"training": one}
+        ),
+        "scenarios: expected names other than 'training', got ''": lambda: maze(world=one, scenarios={"": one}),
+        "scenarios: expected worlds, got 3 for 'a'": lambda: maze(world=one, scenarios={"a": 3}),
         "scenarios: expected worlds of the size": lambda: maze(world=one, scenarios={"a": other}),
         "laser_range: expected": lambda: Robot(laser_range=0),
+        "radius: expected at least 2 units, got '10'": lambda: Robot(radius="10"),
         "after_hit: expected": lambda: Robot(after_hit="slide"),
         "slices: expected": lambda: Robot(slices="left"),
         "axle: expected": lambda: Robot(axle=5),
@@ -180,6 +197,13 @@ def test_settings_are_checked():
     }.items():
         with pytest.raises(ValueError, match=message):
             call()
+
+
+def test_the_papers_settings_of_a_bare_name_are_those_of_the_problem_that_it_means():
+    for name in ("maze", "hexapod"):
+        assert paper_settings(name) == paper_settings(by_name(name).name)
+    with pytest.raises(ValueError, match="the paper has no experiment 'arm'"):
+        paper_settings("arm")
 
 
 def test_paper_settings():

@@ -151,6 +151,7 @@ def test_own_world_is_checked():
         "start: expected \\(x, y\\)": lambda: World(walls, (30,), (90, 40)),
         "goal: expected \\(x, y\\)": lambda: World(walls, (30, 40), ("a", 40)),
         "radius: expected at least 2": lambda: World(walls, (30, 40), (90, 40), 1.0),
+        "radius: expected at least 2 units, got '10'": lambda: World(walls, (30, 40), (90, 40), "10"),
         "walls: expected a bitmap": lambda: World(walls[0], (30, 40), (90, 40)),
         "environment: expected": lambda: paper_world("17"),
         "opening: expected": lambda: paper_world("1", 400.0),
@@ -181,5 +182,18 @@ def test_pictures_png_and_pbm(tmp_path):
     (tmp_path / "text.png").write_text("no picture")
     with pytest.raises(ValueError, match="PNG or PBM"):
         read_walls(tmp_path / "text.png")
+    (tmp_path / "cut.png").write_bytes((tmp_path / "maze.png").read_bytes()[:-30])
+    with pytest.raises(ValueError, match="whole PNG or PBM"):
+        read_walls(tmp_path / "cut.png")
     with pytest.raises(FileNotFoundError):
         read_walls(tmp_path / "nothing.png")
+
+
+def test_pictures_of_16_bits(tmp_path):
+    from PIL import Image
+
+    grey = np.array([[0, 300, 32767], [32768, 40000, 65535]], dtype=np.uint16)
+    Image.fromarray(grey).save(tmp_path / "deep.png")
+    (tmp_path / "deep.pgm").write_bytes(b"P5 3 2 65535\n" + grey.astype(">u2").tobytes())
+    for name in ("deep.png", "deep.pgm"):
+        assert read_walls(tmp_path / name).tolist() == [[True] * 3, [False] * 3]

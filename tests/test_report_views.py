@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tesselite as tl
+from tesselite.problems.maze_navigation import World
 from tesselite.problems.planar_arm import posture
 
 
@@ -33,6 +34,20 @@ def test_maze(scenario):
         np.testing.assert_array_equal(points[-1], way[-1, :2])
     assert view["walls"].shape == (500, 500)
     assert view["network"]["max_connections"] == problem.solutions.max_connections
+
+
+@pytest.mark.parametrize("size", [(101, 151), (601, 751)])
+def test_thin_walls_of_a_maze_stay(size):
+    walls = np.zeros(size, dtype=bool)
+    walls[[0, -1]] = walls[:, [0, -1]] = True
+    walls[:50, 75] = True
+    problem = tl.problems.maze("2d", world=World(walls, (20, 20), (130, 20)), steps=10)
+    shown = problem.elite_view(problem.solutions.random(1, np.random.default_rng(1)))["walls"]
+    n = 1 if max(size) < 500 else 2
+    assert shown.shape == (-(-size[0] // n), -(-size[1] // n))
+    wall = np.argwhere(walls) // n
+    assert shown[tuple(wall.T)].all()
+    assert shown.sum() == len(np.unique(wall, axis=0))
 
 
 @pytest.mark.parametrize("scenario", [None, "leg 3"])

@@ -37,6 +37,7 @@ def test_an_error_in_a_chunk_comes_out(threads):
 def test_numbers_of_threads():
     assert checked_threads(None) == available_threads() >= 1
     assert checked_threads(3) == 3
+    assert type(checked_threads(np.int64(3))) is int
     for threads in (0, -1):
         with pytest.raises(ValueError, match="threads: expected at least 1"):
             checked_threads(threads)

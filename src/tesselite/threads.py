@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
+
 
 def available_threads() -> int:
     """The number of cores that this process may use."""
@@ -18,9 +20,9 @@ def checked_threads(threads: int | None) -> int:
     """`threads`, or all available cores for None; at least 1, otherwise ValueError."""
     if threads is None:
         return available_threads()
-    if not isinstance(threads, int) or threads < 1:
+    if not isinstance(threads, int | np.integer) or threads < 1:
         raise ValueError(f"threads: expected at least 1 (or None for all cores), got {threads!r}")
-    return threads
+    return int(threads)
 
 
 def in_chunks(work: Callable[[int, int], object], n: int, chunk: int, threads: int) -> None:

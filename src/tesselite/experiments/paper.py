@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from tesselite.experiments import hexapod, maze
 
+_USUAL = {"maze": "10d", "hexapod": "duty"}  # what a problem's bare name means
+
 
 @dataclass(frozen=True)
 class PaperSettings:
@@ -25,11 +27,12 @@ class PaperSettings:
 def paper_settings(spec: str) -> PaperSettings:
     """The settings for a problem by name; ValueError if the paper has no such experiment."""
     name, _, descriptor = spec.partition(":")
+    descriptor = descriptor or _USUAL.get(name, "")
     if name == "maze" and descriptor in maze.PAPER.descriptors:
         m = maze.PAPER
         return PaperSettings(m.n_niches, m.n_samples, m.initial, m.batch_size, m.evaluations, m.grid.get(descriptor))
-    if spec in hexapod.PAPER:
-        h = hexapod.PAPER[spec]
+    if f"{name}:{descriptor}" in hexapod.PAPER:
+        h = hexapod.PAPER[f"{name}:{descriptor}"]
         return PaperSettings(h.n_niches, h.n_samples, h.initial, h.batch_size, h.evaluations, h.grid)
     known = [f"maze:{d}" for d in maze.PAPER.descriptors] + list(hexapod.PAPER)
     raise ValueError(f"--paper: the paper has no experiment {spec!r}; it has {', '.join(known)}")

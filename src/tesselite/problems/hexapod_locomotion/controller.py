@@ -41,7 +41,7 @@ def signal_table() -> Array:
     weights = np.exp(-0.5 * (offsets / SMOOTHING_SIGMA) ** 2)
     weights /= weights.sum()
     sample = np.arange(PERIOD)
-    # Whole numbers: 100 * 0.35 is 35 here, not the 34.99... of floating point.
+    # Whole numbers: a duty cycle kept in single precision and multiplied in double would make 34 samples of 0.35.
     positive = np.arange(N_LEVELS) * (PERIOD // (N_LEVELS - 1))
     square = np.where(sample < positive[:, None], 1.0, -1.0)
     smooth = np.zeros_like(square)
@@ -68,14 +68,19 @@ def targets(solutions: Array, n_steps: int = N_STEPS) -> Array:
     return scale[:, None, :] * found
 
 
+def servo_step(angles: Array, target: Array, dt: float = STEP) -> Array:
+    """The angles one step later, on the way to their targets; any shape."""
+    reach = SERVO_SPEED * dt
+    moved: Array = angles + np.clip((target - angles) * SERVO_GAIN, -reach, reach)
+    return moved
+
+
 def joint_angles(target: Array, dt: float = STEP) -> Array:
     """Angles that the servos reach under (n, steps, joints) targets: shape (n, steps + 1, joints), from rest at 0.
 
     A velocity servo without a force limit: each step covers 1/pi of what remains, at 7 rad/s at most.
     """
     angles = np.zeros((len(target), target.shape[1] + 1, target.shape[2]))
-    reach = SERVO_SPEED * dt
     for step in range(target.shape[1]):
-        q = angles[:, step]
-        angles[:, step + 1] = q + np.clip((target[:, step] - q) * SERVO_GAIN, -reach, reach)
+        angles[:, step + 1] = servo_step(angles[:, step], target[:, step], dt)
     return angles

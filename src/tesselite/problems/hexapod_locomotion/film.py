@@ -167,7 +167,8 @@ def frames(motion: Motion, every: int = 2, width: int = 512, height: int = 364, 
 def film(motion: Motion, file: str | Path, *, every: int = 2, title: str = "") -> Path:
     """Write the motion as a film in real time: a GIF, or an MP4 where the program ffmpeg is installed.
 
-    `every` so many steps of 15 ms become one frame. ValueError for another ending, or for .mp4 without ffmpeg.
+    `every` so many steps of 15 ms become one frame; of a GIF with 1, browsers slow down the frames of 10 ms. ValueError
+    for another ending, or for .mp4 without ffmpeg.
     """
     path = Path(file)
     kind = path.suffix.lower()
@@ -180,14 +181,14 @@ def film(motion: Motion, file: str | Path, *, every: int = 2, title: str = "") -
         raise ValueError("file: .mp4 needs the program ffmpeg, which is not installed; use a name that ends with .gif")
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind == ".gif":
-        _write_gif(frames(motion, every, title=title), path, round(1000 * STEP * every))
+        _write_gif(frames(motion, every, title=title), path, 1000 * STEP * every)
     else:
         assert ffmpeg is not None
         _write_mp4(frames(motion, every, title=title), path, 1.0 / (STEP * every), ffmpeg)
     return path
 
 
-def _write_gif(images: Iterator[Any], path: Path, milliseconds: int) -> None:
+def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
     from PIL import Image
 
     from tesselite.atomic import write_atomically
@@ -196,10 +197,13 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: int) -> None:
     # One palette for the whole film: colours do not flicker, and unchanged pixels compress well.
     palette = pictures[len(pictures) // 2].quantize(32, method=Image.Quantize.MEDIANCUT)
     indexed = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    # A GIF counts in 10 ms: rounding when each frame begins, not how long it lasts, keeps the film in real time.
+    begins = np.floor(np.arange(len(indexed) + 1) * milliseconds / 10 + 0.5).astype(np.int64)
+    durations = (10 * np.diff(begins)).tolist()
     write_atomically(
         path,
         lambda part: indexed[0].save(
-            part, format="GIF", save_all=True, append_images=indexed[1:], duration=milliseconds, loop=0, optimize=False
+            part, format="GIF", save_all=True, append_images=indexed[1:], duration=durations, loop=0, optimize=False
         ),
     )
 

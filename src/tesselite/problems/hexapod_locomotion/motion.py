@@ -10,11 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP
+from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP, servo_step, targets
 from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes
 from tesselite.problems.hexapod_locomotion.robot import (
     COXA_LENGTH,
     FEMUR_LENGTH,
+    FOOT_RADIUS,
     FOOT_X,
     LEGS,
     N_LEGS,
@@ -61,7 +62,9 @@ def leg_points(angles: Array) -> Array:
 
 @dataclass(frozen=True)
 class Motion:
-    """One episode, step by step: row i is the start of step i, the last row the end.
+    """One episode, step by step: row i is the start of step i, the last row the end; there is at least one row.
+
+    An invalid episode ends with the pose that made it invalid; one that diverged, with the last pose that is finite.
 
     `time` (n,) in s; `positions` (n, 3), `quaternions` (n, 4; w, x, y, z) and `rotations` (n, 3, 3) of the base;
     `joints` (n, 6, 3): J1, J2, J3 of each leg; `points` (n, 6, 4, 3): coxa, femur and tibia joint and foot centre of
@@ -94,14 +97,17 @@ class Motion:
         return self.distance / 5.0
 
 
-def motion_of(episodes: Episodes, row: int, body: Body) -> Motion:
-    """The motion of one recorded episode."""
+def motion_of(episodes: Episodes, row: int, solution: Array, body: Body) -> Motion:
+    """The motion of one recorded episode, that of the controller `solution` (36,)."""
     end, steps, _ = episodes.ends[row].tolist()
-    tape = episodes.tape[row, :steps]
-    if np.isfinite(episodes.finals[row]).all():
-        # After the last step: the joints have come to where the servos led them, which at rest is where they were.
-        last = np.concatenate([episodes.finals[row], tape[-1, 13:]])
-        tape = np.concatenate([tape, last[None]])
+    tape = episodes.tape[row, : steps + 1]
+    # Line `steps` is written (its quaternion is not 0) if the pose at the start of a step ended the episode.
+    tape = tape[tape[:, 3:7].any(axis=1) & np.isfinite(tape).all(axis=1)]
+    ended_after_a_step = len(tape) == steps and np.isfinite(episodes.finals[row]).all()
+    if ended_after_a_step:
+        target = targets(solution[None])[0, min(steps, N_STEPS) - 1]
+        joints = servo_step(tape[-1, 14:], target) * np.repeat(body.present, 2)
+        tape = np.concatenate([tape, np.concatenate([episodes.finals[row], tape[-1, 13:14], joints])[None]])
     positions, quaternions = tape[:, :3], tape[:, 3:7]
     rotations = rotation_matrices(quaternions)
     q = tape[:, 14:].reshape(-1, N_LEGS, 2)
@@ -109,6 +115,8 @@ def motion_of(episodes: Episodes, row: int, body: Body) -> Motion:
     points = np.einsum("nij,nlpj->nlpi", rotations, leg_points(joints)) + positions[:, None, None, :]
     points[:, list(body.missing)] = np.nan
     contacts = (tape[:, 13].astype(np.int64)[:, None] >> np.arange(N_LEGS) & 1).astype(np.bool_)
+    if ended_after_a_step:  # no engine has looked for contacts there
+        contacts[-1] = points[-1, :, 3, 2] <= FOOT_RADIUS
     reason = REASONS[end]
     return Motion(
         body=body,

@@ -122,7 +122,7 @@ class Hexapod(Problem):
         if len(rows) != 1:
             raise ValueError(f"solution: expected one row of {N_VALUES} values, got {len(rows)} rows")
         shape = self._body(scenario)
-        return motion_of(run_episodes(rows, shape, self.engine, 1, record=True), 0, shape)
+        return motion_of(run_episodes(rows, shape, self.engine, 1, record=True), 0, rows[0], shape)
 
 
 def hexapod(descriptor: str = "duty", *, missing: Iterable[int] | int = (), engine: Engine = "kinematic") -> Hexapod:

@@ -109,8 +109,8 @@ class Body:
 
 
 def body(missing: Iterable[int] | int = ()) -> Body:
-    """The hexapod without the given legs (numbers 0 to 5; none by default); ValueError for any other number."""
-    numbers = [missing] if isinstance(missing, int | np.integer) else list(missing)
+    """The hexapod without the given legs (numbers 0 to 5; none by default); ValueError for anything else."""
+    numbers = list(missing) if isinstance(missing, Iterable) else [missing]
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < N_LEGS:
             raise ValueError(f"missing: expected leg numbers from 0 to {N_LEGS - 1}, got {number!r}")

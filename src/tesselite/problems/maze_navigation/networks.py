@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.problems.maze_navigation.robot import is_finite_number
+
 INPUTS = ("laser left", "laser ahead", "laser right", "slice 0", "slice 90", "slice 180", "slice 270")
 OUTPUTS = ("left wheel", "right wheel")
 N_INPUTS, N_OUTPUTS = len(INPUTS), len(OUTPUTS)
@@ -42,7 +44,7 @@ class Mutation:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not 0 <= value <= 1:
+            if not (is_finite_number(value) and 0 <= value <= 1):
                 raise ValueError(f"{field.name}: expected a probability, got {value!r}")
 
 
@@ -168,7 +170,7 @@ class Networks:
             )
         given = np.atleast_2d(given)
         rows = np.zeros(given.shape, dtype=np.int16)
-        fits = np.abs(given) < 2**15  # False for NaN
+        fits = (given >= -(2**15)) & (given < 2**15)  # False for NaN
         rows[fits] = given[fits]
         self._refuse(rows != given, "whole numbers that fit 16 bits")
         n_hidden, n_connections = rows[:, 0:1].astype(np.int64), rows[:, 1:2].astype(np.int64)
@@ -183,7 +185,7 @@ class Networks:
             self._refuse(~present & (part != 0), "zeros after the last connection")
         self._refuse((np.arange(biases.shape[1]) >= N_OUTPUTS + n_hidden) & (biases != 0), "zeros after the last bias")
         for part in (biases, weights):
-            self._refuse(np.abs(part) > 4, "weights and biases of -4 to 4 half units")
+            self._refuse((part < -4) | (part > 4), "weights and biases of -4 to 4 half units")
         n_neurons = FIRST_HIDDEN + n_hidden
         from_output = (sources >= N_INPUTS) & (sources < FIRST_HIDDEN)
         self._refuse(

@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tesselite.problems.maze_navigation.networks import INPUTS, OUTPUTS
+from tesselite.problems.maze_navigation.world import Bitmap
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads, in_chunks
 
 if TYPE_CHECKING:
     from tesselite.problems.maze_navigation.problem import Maze
 
+_PIXELS = 500  # of the walls, along the longer side at most
 _POINTS = 200  # of a way, without its start: one every 15 steps, so at most 30 units apart
+
+
+def _smaller(walls: Bitmap) -> Bitmap:
+    """The walls in fewer pixels, each wall if any of those that it stands for is: thin walls stay."""
+    height, width = walls.shape
+    n = -(-max(height, width) // _PIXELS)
+    padded = np.pad(walls, ((0, -height % n), (0, -width % n)))
+    blocks = padded.reshape(padded.shape[0] // n, n, padded.shape[1] // n, n)
+    return np.asarray(blocks.any(axis=(1, 3)))
 
 
 def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, Any]:
@@ -39,7 +50,7 @@ def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, 
         "every": every,
         "bounds": [0.0, float(width), 0.0, float(height)],
         "flip_y": True,
-        "walls": world.walls[::2, ::2].astype(np.uint8),
+        "walls": _smaller(world.walls).astype(np.uint8),
         "start": list(world.start[:2]),
         "goal": list(world.goal),
         "radius": world.radius,

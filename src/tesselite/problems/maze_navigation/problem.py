@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.evaluation import Evaluation, Problem
+from tesselite.evaluation import TRAINING, Evaluation, Problem
 from tesselite.feature_space import FeatureSpace
 from tesselite.problems.maze_navigation import layout
 from tesselite.problems.maze_navigation.networks import Networks, vars_of
-from tesselite.problems.maze_navigation.robot import SPEED, Robot
+from tesselite.problems.maze_navigation.robot import SPEED, Robot, is_finite_number
 from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.solution_space import Rows
 from tesselite.threads import checked_threads, in_chunks
@@ -213,10 +213,13 @@ def maze(
     n_points = DESCRIPTORS.get(descriptor)
     if n_points is None:
         raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
-    if int(steps) != steps or steps < n_points:
+    if not is_finite_number(steps) or isinstance(steps, bool) or steps % 1 != 0 or steps < n_points:
         raise ValueError(
-            f"steps: expected a whole number of at least {n_points}, one for each point of {descriptor}, got {steps}"
+            f"steps: expected a whole number of at least {n_points}, one for each point of {descriptor}, got {steps!r}"
         )
+    _check_kind("world", world, World)
+    _check_kind("robot", robot, Robot)
+    _check_kind("networks", networks, Networks)
     if robot is None:
         robot = Robot() if world is None else Robot(radius=world.radius)
     usual = world is None and (robot, opening, steps) == (Robot(), layout.OPENING, STEPS) and networks is None
@@ -240,12 +243,21 @@ def maze(
     return made
 
 
+def _check_kind(name: str, value: object, kind: type) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{name}: expected a {kind.__name__}, got {value!r}")
+
+
 def _same(world: World) -> World:
     return world
 
 
 def _check_like(name: str, scenario: World, world: World) -> None:
     """A scenario may differ in its walls, its start and its goal, but not in its size: the features' bounds."""
+    if str(name) in ("", TRAINING):
+        raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {name!r}")
+    if not isinstance(scenario, World):
+        raise ValueError(f"scenarios: expected worlds, got {scenario!r} for {name!r}")
     if scenario.walls.shape != world.walls.shape:
         raise ValueError(
             f"scenarios: expected worlds of the size of `world`, {world.walls.shape}, "

@@ -5,10 +5,10 @@ How it moves and senses, step by step, lives in `simulation`. Paper: Vassiliades
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal
-
-import numpy as np
 
 SPEED = 2.0
 """Largest displacement of a wheel in one step, in units (Fig. 4a)."""
@@ -17,6 +17,11 @@ N_LASERS = 3
 N_SLICES = 4
 N_INPUTS = N_LASERS + N_SLICES
 N_OUTPUTS = 2
+
+
+def is_finite_number(value: object) -> bool:
+    """Whether a setting is a number at all, of Python's or NumPy's, and finite."""
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Robot:
     def __post_init__(self) -> None:
         for name, low in (("radius", 2.0), ("axle", 10.0), ("laser_range", 1.0)):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= low):
+            if not (is_finite_number(value) and value >= low):
                 raise ValueError(f"{name}: expected at least {low:g} units, got {value!r}")
         if self.after_hit not in ("turn", "stick"):
             raise ValueError(f"after_hit: expected 'turn' or 'stick', got {self.after_hit!r}")

@@ -6,14 +6,17 @@ The paper's own mazes come from `layout`; what moves in a world lives in `simula
 from __future__ import annotations
 
 import functools
+import io
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.problems.maze_navigation import layout
+from tesselite.problems.maze_navigation.robot import is_finite_number
 
 Bitmap = npt.NDArray[np.bool_]
 
@@ -36,7 +39,7 @@ class World:
         if len(self.start) == 2:
             self.start = (*self.start, -np.pi / 2)
         self.goal = _checked_point("goal", goal, self.walls.shape, (2,))
-        if not (np.isfinite(radius) and radius >= SMALLEST_RADIUS):
+        if not (is_finite_number(radius) and radius >= SMALLEST_RADIUS):
             raise ValueError(f"radius: expected at least {SMALLEST_RADIUS:g} units, got {radius!r}")
         self.radius = float(radius)
         self.walls.setflags(write=False)
@@ -126,7 +129,7 @@ def paper_world(environment: str | None = None, opening: float = layout.OPENING,
 
     Raises ValueError for an unknown environment, or for openings the robot cannot pass.
     """
-    if not (np.isfinite(opening) and 0 < opening <= 100):
+    if not (is_finite_number(opening) and 0 < opening <= 100):
         raise ValueError(f"opening: expected a width of at most 100 units, got {opening!r}")
     walls = layout.rasterise(*layout.closures(environment), opening)
     return World(walls, layout.START, layout.GOAL, radius)
@@ -135,15 +138,20 @@ def paper_world(environment: str | None = None, opening: float = layout.OPENING,
 def read_walls(path: str | PathLike[str]) -> Bitmap:
     """The walls in a picture: pixels darker than middle grey, shape (height, width); see-through ones are free.
 
-    Raises FileNotFoundError, or ValueError if the file is not a picture.
+    Raises FileNotFoundError, or ValueError if the file is not a picture or not a whole one.
     """
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
+    data = Path(path).read_bytes()
     try:
-        with Image.open(path) as picture:
-            colours = picture.convert("RGBA")
-    except UnidentifiedImageError:
-        raise ValueError(f"path: expected a PNG or PBM picture, got {str(path)!r}") from None
+        with Image.open(io.BytesIO(data)) as picture:
+            picture.load()
+            # 16 bits of grey: Pillow would clip what is above 255 to white.
+            deep = picture.mode.startswith("I")
+            shallow = Image.fromarray((np.asarray(picture) >> 8).clip(0, 255).astype(np.uint8)) if deep else picture
+            colours = shallow.convert("RGBA")
+    except Exception as error:  # Pillow's errors about a broken picture are of many kinds
+        raise ValueError(f"path: expected a whole PNG or PBM picture, got {str(path)!r}") from error
     on_white = Image.alpha_composite(Image.new("RGBA", colours.size, "white"), colours)
     return np.asarray(on_white.convert("L")) < 128
 
