@@ -114,7 +114,13 @@ def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_pat
 
     with pytest.raises(Interrupted):
         start(problems.slow, tmp_path / "run", execution=ON_TWO, observer=interrupt, **SETTINGS)
-    resume(tmp_path / "run", problems.slow)  # without workers, too
+    known = len(EvaluationLog(tmp_path / "run", 2).read())
+    calls = []
+    counted = tl.problem(solutions=problems.BOX, features=problems.FEATURES, name=problems.slow.name)(
+        lambda x: calls.append(1) or problems.slow.function(x)
+    )
+    resume(tmp_path / "run", counted)  # without workers, too
+    assert len(calls) == SETTINGS["evaluations"] - seen[-1] - known  # nothing that was finished is evaluated again
     start(problems.slow, tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 

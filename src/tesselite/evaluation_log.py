@@ -8,6 +8,7 @@ their solution, in another.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import zlib
@@ -102,10 +103,18 @@ class EvaluationLog:
         try:
             if result.reason and self._failures < _FAILURES:
                 self._note_failure(result, row)
-            self._file().write(self._bytes(result, row))
+            self._write(self._bytes(result, row))
             self._last = max(self._last, result.number)
         except OSError as error:
             raise cannot_write(self.file, error) from error
+
+    def _write(self, record: bytes) -> None:
+        """All of a record or nothing: behind half a one, whatever comes later could not be read."""
+        file = self._file()
+        written = file.write(record)
+        if written != len(record):  # the disk is full
+            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - (written or 0))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _file(self) -> IO[bytes]:
         if self._open is None:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tesselite.evaluation import Evaluation, Problem
-from tesselite.evaluation_log import EvaluationLog
+from tesselite.evaluation_log import EvaluationLog, Logged
 from tesselite.islands import EXCHANGES, island_steps
 from tesselite.search import MapElites, batches, checked_count, stop_if_nothing_is_valid
 from tesselite.solution_space import Rows
-from tesselite.steady_state import replay, steady_steps
+from tesselite.steady_state import replay, steady_steps, window_for
 from tesselite.threads import available_threads, checked_threads
 from tesselite.workers import Workers, open_workers
-from tesselite.workers.farm import RETRIES, Farm, check_policy
+from tesselite.workers.farm import RETRIES, Farm, Result, check_policy, evaluation_of
 
 Halt = Callable[[], bool]
 
@@ -80,8 +80,7 @@ class Execution:
             return {"islands": self.islands, "exchange": exchange}
         if self.asynchronous:
             assert workers is not None
-            # Twice as many as there are workers: none waits while the results of another are inserted.
-            return {"asynchronous": True, "window": 2 * workers.n, "budgets": [[0, evaluations]]}
+            return {"asynchronous": True, "windows": [[0, window_for(workers.n)]], "budgets": [[0, evaluations]]}
         return {}
 
     def open(self) -> AbstractContextManager[Workers | None]:
@@ -118,7 +117,7 @@ def steps_of(
     """
     steps: Iterator[MapElites]
     if workers is None:
-        steps = batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
+        steps = _in_process(search, problem, evaluations, batch_size, threads, milestone, log)
     elif "islands" in options:
         steps = island_steps(
             search,
@@ -135,7 +134,7 @@ def steps_of(
         farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
         if options.get("asynchronous"):
             note = log.append if log else None
-            steps = steady_steps(search, farm, evaluations, window=options["window"], note=note)
+            steps = steady_steps(search, farm, evaluations, windows=options["windows"], note=note)
         else:
             steps = _in_batches(search, problem, farm, evaluations, batch_size, log)
     return _while_something_is_valid(steps, problem, min(batch_size, evaluations))
@@ -147,6 +146,47 @@ def _while_something_is_valid(steps: Iterator[MapElites], problem: Problem, firs
         yield search
 
 
+def _in_process(
+    search: MapElites,
+    problem: Problem,
+    evaluations: int,
+    batch_size: int,
+    threads: int | None,
+    milestone: int | None,
+    log: EvaluationLog | None,
+) -> Iterator[MapElites]:
+    """Batches evaluated here. A run that began on workers may have left results: these first."""
+    known = _known(search, log)
+    n_threads = checked_threads(threads)
+
+    def evaluate(rows: Rows, first: int) -> Evaluation:
+        results = _take_known(known, rows, first)
+        missing = [number for number in range(first, first + len(rows)) if number not in results]
+        here = problem.evaluate_rows(rows[[number - first for number in missing]], None, n_threads)
+        for i, number in enumerate(missing):
+            results[number] = Result(number, float(here.fitness[i]), here.features[i], here.reasons.get(i, ""))
+        return replace(evaluation_of([results[number] for number in sorted(results)]), first_error=here.first_error)
+
+    if known:
+        for state in batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate):
+            yield state
+            if not known:
+                break
+    yield from batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
+
+
+def _known(search: MapElites, log: EvaluationLog | None) -> dict[int, Logged]:
+    """Results in the log, by number, that are not in the search yet."""
+    read = log.read() if log else []
+    return {logged.result.number: logged for logged in read if logged.result.number >= search.evaluations}
+
+
+def _take_known(known: dict[int, Logged], rows: Rows, first: int) -> dict[int, Result]:
+    """Take the results of these rows, the first of which has this number, out of the known ones."""
+    taken = {number: known.pop(number, None) for number in range(first, first + len(rows))}
+    return {n: logged.result for n, logged in taken.items() if logged is not None and logged.is_of(rows[n - first])}
+
+
 def _in_batches(
     search: MapElites,
     problem: Problem,
@@ -155,14 +195,10 @@ def _in_batches(
     batch_size: int,
     log: EvaluationLog | None,
 ) -> Iterator[MapElites]:
-    known = {logged.result.number: logged for logged in log.read()} if log else {}
+    known = _known(search, log)
 
     def evaluate(rows: Rows, first: int) -> Evaluation:
-        ours = [
-            logged.result
-            for number, row in enumerate(rows, first)
-            if (logged := known.pop(number, None)) is not None and logged.is_of(row)
-        ]
+        ours = _take_known(known, rows, first).values()
         note = (lambda result: log.append(result, rows[result.number - first])) if log else None
         return farm.evaluate(rows, first=first, known=ours, done=note)
 
@@ -190,4 +226,4 @@ def catch_up(search: MapElites, log: EvaluationLog, options: dict[str, Any]) -> 
             f"{log.file}: expected the {search.evaluations} results that are in the checkpoint, found {len(logged)}; "
             "the archive is whole and can be read, but the run cannot go on without its log"
         )
-    replay(search, logged[search.evaluations :], options["budgets"], options["window"])
+    replay(search, logged[search.evaluations :], options["budgets"], options["windows"])

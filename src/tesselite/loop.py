@@ -311,12 +311,12 @@ class CompiledLoop:
                 counts,
                 control,
             )
-            helping = (
-                [self._pool.submit(_run_batches, False, scratch, *task) for scratch in self._scratch[1:]]
-                if self._pool
-                else []
-            )
             try:
+                helping = (
+                    [self._pool.submit(_run_batches, False, scratch, *task) for scratch in self._scratch[1:]]
+                    if self._pool
+                    else []
+                )
                 _run_batches(True, self._scratch[0], *task)
             finally:
                 dismiss(control)  # an error before the leader began must not leave the helpers waiting for ever

@@ -27,6 +27,7 @@ from tesselite.run_folder import RunFolder, Settings, describe_niches, progress_
 from tesselite.run_problem import check_problem, fingerprint, how_to_resume, problem_of, stored_tessellation
 from tesselite.search import BATCH_SIZE, INITIAL, MapElites, NothingValid, batches, checked_count, tessellate
 from tesselite.seeds import checked_seed
+from tesselite.steady_state import window_for
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.voronoi import p_to_json
 from tesselite.threads import checked_threads
@@ -248,13 +249,18 @@ def resume(
         search = _search(problem, niches, operator, settings.initial, settings.seed)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
+        saved = search.evaluations
         if settings.options.get("asynchronous"):
             settings = _catch_up(search, place, settings)
         if search.evaluations >= settings.evaluations:
             execution = IN_PROCESS  # nothing left to do: start no workers for it
         with execution.open() as opened:  # before anything is written: there may be no such workers
+            if opened is not None and settings.options.get("asynchronous"):
+                settings = _with_window(settings, search.evaluations, opened)
             if (settings, __version__) != stored:
                 place.write_settings(settings)
+            if settings.evaluations <= search.evaluations > saved:
+                _save_the_end(search, place)  # killed between its last result and its last checkpoint
             return _carry_on(
                 search, problem, place, settings, execution, opened, threads, checkpoint_seconds, observer, started
             )
@@ -304,6 +310,23 @@ def _catch_up(search: MapElites, place: RunFolder, settings: Settings) -> Settin
         return settings
     budgets = [*options["budgets"], [search.evaluations, settings.evaluations]]
     return replace(settings, options={**options, "budgets": budgets})
+
+
+def _with_window(settings: Settings, results: int, workers: Workers) -> Settings:
+    """Settings in which the workers that there are now have their place."""
+    windows = settings.options["windows"]
+    if windows[-1][1] == window_for(workers.n):
+        return settings
+    return replace(settings, options={**settings.options, "windows": [*windows, [results, window_for(workers.n)]]})
+
+
+def _save_the_end(search: MapElites, place: RunFolder) -> None:
+    """Write what a run that has spent its budget could not write any more."""
+    seconds = place.cut_progress(search.evaluations)
+    rows = place.read_progress()
+    if not rows or rows[-1]["evaluations"] != search.evaluations:
+        place.append_progress(search, seconds)
+    place.write_checkpoint(search)
 
 
 def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
@@ -362,6 +385,7 @@ def _carry_on(
     searching, saved_at = 0.0, time.perf_counter()
     next_row = (search.evaluations // milestone + 1) * milestone
     log = EvaluationLog(place.path, problem.features.n)
+    windows = list(settings.options.get("windows", []))  # of an asynchronous run, which may get more workers
     with _signals() as received, closing(log):
         steps = steps_of(
             execution,
@@ -406,6 +430,9 @@ def _carry_on(
                 raise
             now = time.perf_counter()
             searching += now - at
+            if settings.options.get("windows", []) != windows:
+                place.write_settings(settings)  # before a result that rests on it is logged
+                windows = list(settings.options["windows"])
             if search.evaluations >= next_row or search.evaluations == settings.evaluations:
                 place.append_progress(search, before + searching)
                 next_row = (search.evaluations // milestone + 1) * milestone

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import platform
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -168,6 +169,7 @@ class RunFolder:
 
     def __exit__(self, *_: object) -> None:
         if self._lock:
+            _unlock(self._lock)
             self._lock.close()
             self._lock = None
 
@@ -299,6 +301,14 @@ def _locked(lock: IO[str]) -> bool:
         else:
             return True
     return False
+
+
+def _unlock(lock: IO[str]) -> None:
+    """Give the lock back by hand: closing the file is not enough if a process that was forked meanwhile has it, too."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:

@@ -169,6 +169,10 @@ class MapElites:
             self._asked = None
         return added
 
+    def take_back(self) -> None:
+        """Forget the last ask, whose solutions were not evaluated; the next one gives the same."""
+        self._asked = None
+
     def _told(self) -> Rows:
         if self._asked is None:
             raise RuntimeError("tell: ask(n) for solutions first")
@@ -278,10 +282,14 @@ def batches(
                 stretch *= 8 if elapsed < _STRETCH_SECONDS / 16 else 2
         else:
             solutions = search.ask(min(batch_size, left))
-            if evaluate:
-                evaluated = evaluate(solutions, search.evaluations)
-            else:
-                evaluated = problem.evaluate_rows(solutions, None, n_threads)
+            try:
+                if evaluate:
+                    evaluated = evaluate(solutions, search.evaluations)
+                else:
+                    evaluated = problem.evaluate_rows(solutions, None, n_threads)
+            except BaseException:
+                search.take_back()  # so that the search can go on after Ctrl-C
+                raise
             search.tell_evaluation(evaluated)
         yield search
 

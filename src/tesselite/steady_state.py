@@ -6,7 +6,7 @@ results came, so a run can be repeated exactly from that order (see `tesselite.e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from tesselite.archive import Added
 from tesselite.evaluation_log import Logged
@@ -55,16 +55,24 @@ class SteadyState:
         return added
 
 
-def replay(search: MapElites, log: Iterable[Logged], budgets: Sequence[tuple[int, int]], window: int) -> None:
+Since = list[list[int]]
+"""Values that changed as a run went on: [from this many results on, value], ..."""
+
+
+def value_at(changes: Since, results: int) -> int:
+    """The value that holds after so many results."""
+    return next(value for since, value in reversed(changes) if since <= results)
+
+
+def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:
     """Bring a search to where these results of an asynchronous run lead, without evaluating anything.
 
-    `budgets` lists (from this many results on, evaluations): a run that was extended has several. ValueError if a
-    result is of another solution than the one that is out under its number.
+    `budgets` tells how many evaluations there were to be, `windows` how many solutions were out at a time. ValueError
+    if a result is of another solution than the one that is out under its number.
     """
     state = SteadyState(search)
     for logged in log:
-        evaluations = next(budget for since, budget in reversed(budgets) if since <= search.evaluations)
-        state.ask_up_to(window, evaluations)
+        state.ask_up_to(value_at(windows, search.evaluations), value_at(budgets, search.evaluations))
         row = state.out.get(logged.result.number)
         if row is not None and not logged.is_of(row):
             raise ValueError(
@@ -74,27 +82,37 @@ def replay(search: MapElites, log: Iterable[Logged], budgets: Sequence[tuple[int
         state.tell(logged.result)
 
 
+def window_for(n_workers: int) -> int:
+    """How many solutions are out at a time: none of the workers waits while the results of another are inserted."""
+    return 2 * n_workers
+
+
 def steady_steps(
     search: MapElites,
     farm: Farm,
     evaluations: int,
     *,
-    window: int,
+    windows: Since,
     note: Callable[[Result, Rows], object] | None = None,
 ) -> Iterator[MapElites]:
-    """Spend exactly `evaluations` on a farm, `window` of them at a time, giving the search back after each.
+    """Spend exactly `evaluations` on a farm, giving the search back after each.
 
-    `note` is called with each result and its row before it is inserted.
+    `windows` says how many are out at a time; where workers have joined, it gets another entry before the search is
+    given back. `note` is called with each result and its row before any is inserted.
     """
     state = SteadyState(search)
-    state.ask_up_to(window, evaluations)
+    state.ask_up_to(windows[-1][1], evaluations)
     for number, row in state.out.items():
         farm.submit(Item(number, row, None))
     while search.evaluations < evaluations:
-        for result in farm.completed():
-            if note:
+        results = farm.completed()
+        if note:
+            for result in results:
                 note(result, state.out[result.number])
+        for result in results:
             state.tell(result)
-            for number, row in state.ask_up_to(window, evaluations):
+            if window_for(farm.workers.n) > windows[-1][1]:
+                windows.append([search.evaluations, window_for(farm.workers.n)])
+            for number, row in state.ask_up_to(windows[-1][1], evaluations):
                 farm.submit(Item(number, row, None))
             yield search

@@ -20,10 +20,15 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     received: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+
+    def note(number: int, _: object) -> None:
+        received.append(number)
+
+    signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        if signal.getsignal(signal.SIGINT) is note:  # the handler of another signal may have put something else here
+            signal.signal(signal.SIGINT, usual)
         if received:
             signal.raise_signal(signal.SIGINT)

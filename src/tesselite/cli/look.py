@@ -112,6 +112,10 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     from tesselite.atomic import write_atomically
     from tesselite.run_folder import check_output
 
+    if out is not None:
+        check_output("--out", out)
+        if out.exists() and out.samefile(path):
+            raise ValueError(f"--out: {out} is the archive to export; choose another file")
     ending = out.suffix.removeprefix(".") if out is not None else ""
     if to and ending in _FORMATS and ending != to:
         raise ValueError(f"--out: expected a file that ends in .{to}, or another --to, got {out}")
@@ -119,8 +123,6 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     archive = _archive(path)
     file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
     check_output("--out", file)
-    if file.exists() and file.samefile(path):
-        raise ValueError(f"--out: {file} is the archive to export; choose another file")
     elites = archive.elites()
     if to == "parquet":
         save_archive(archive, file)

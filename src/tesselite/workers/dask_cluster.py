@@ -10,6 +10,7 @@ import os
 import signal
 import time
 import uuid
+import warnings
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -39,7 +40,8 @@ def _kill_worker(dask_worker: Any) -> None:
 class DaskWorkers(Workers):
     """A Dask client, the address of a scheduler, or "local:4" for a cluster of four processes here.
 
-    `patience` is how many seconds we wait for a first worker, or for a scheduler that does not answer.
+    `patience` is how many seconds we wait for a scheduler that does not answer; where there are no workers for so long,
+    a warning says so.
     """
 
     message_seconds = 3e-3
@@ -67,7 +69,7 @@ class DaskWorkers(Workers):
         self._running: dict[str, tuple[Any, Task]] = {}
         self._given_up: dict[str, Any] = {}
         self._counted_at = 0.0
-        self._alive_at = time.monotonic()
+        self._alive_at = self._with_workers_at = time.monotonic()
         self.n = 1
         self._count()
 
@@ -217,10 +219,13 @@ class DaskWorkers(Workers):
             self._check_alive()
             return
         self.n = max(threads, 1)
-        if threads or self._running:
-            self._alive_at = now
-        elif now - self._alive_at > self._patience:
-            raise WorkersLost(f"workers: the Dask scheduler has had no worker for {self._patience:g} s; start some")
+        self._alive_at = now
+        if threads:
+            self._with_workers_at = now
+        elif now - self._with_workers_at > self._patience:
+            # Not an error: a queue may take hours to grant them.
+            warnings.warn(f"the Dask scheduler has had no worker for {self._patience:g} s; waiting", stacklevel=2)
+            self._with_workers_at = now
 
     def _check_alive(self) -> None:
         if self._client.status == "running":

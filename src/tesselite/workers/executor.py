@@ -8,9 +8,11 @@ one, allows to replace it.
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from tesselite.workers.payload import Payload, remembered
@@ -23,12 +25,25 @@ class _HasNoProblem:
     """What a process answers that was never given the problem."""
 
 
+@dataclass(frozen=True)
+class _CannotLoad:
+    """What a process answers that was given the problem, but cannot make it: the traceback."""
+
+    error: str
+
+
 def _carry_out(payload: Payload | str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """In the worker: (value, seconds), or that it needs the payload and not only its digest."""
-    try:
-        problem = remembered(payload) if isinstance(payload, str) else payload.load()
-    except KeyError:
-        return _HasNoProblem()
+    if isinstance(payload, str):
+        try:
+            problem = remembered(payload)
+        except KeyError:
+            return _HasNoProblem()
+    else:
+        try:
+            problem = payload.load()
+        except Exception:  # whatever the user's module raises when it is imported
+            return _CannotLoad(traceback.format_exc())
     began = time.perf_counter()
     value = function(problem, *args)
     return value, time.perf_counter() - began
@@ -97,6 +112,8 @@ class ExecutorWorkers(Workers):
             if isinstance(answer, _HasNoProblem):
                 self._submit(task, with_problem=True)
                 continue
+            if isinstance(answer, _CannotLoad):
+                raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{answer.error}")
             outcomes.append(Outcome(task, answer[0], seconds=answer[1]))
             self._broken_in_a_row = 0
         if error is not None:

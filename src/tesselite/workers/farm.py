@@ -36,13 +36,17 @@ class Halted(Exception):
 
 @dataclass
 class Item:
-    """One evaluation: its number, its row, and how often it went wrong; `alone` after that."""
+    """One evaluation: its number, its row, and how often it went wrong; `alone` after that.
+
+    `losses` are those with a worker that may have died of another row.
+    """
 
     number: int
     row: Rows
     scenario: str | None
     failures: int = 0
     alone: bool = False
+    losses: int = 0
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class Farm:
         self.halt = halt
         self._waiting: deque[Item] = deque()
         self._suspects: deque[Item] = deque()
+        self._on_trial: int | None = None  # the task of a suspect, beside which nothing else runs
         self._out: dict[int, _Chunk] = {}
         self._next_task = 0
         self._row_seconds: float | None = None
@@ -164,14 +169,19 @@ class Farm:
 
     def _send(self) -> None:
         while (room := self.workers.room()) > 0:
-            if self._waiting:
+            if self._on_trial in self._out:
+                return
+            if self._suspects:
+                if self._out:
+                    return
+                # Nothing else runs: if a worker dies now, we know why.
+                self._on_trial = self._submit([self._suspects.popleft()])
+            elif self._waiting:
                 self._submit(self._next_chunk(room))
-            elif self._suspects and not self._out:
-                self._submit([self._suspects.popleft()])  # nothing else runs: if a worker dies now, we know why
             else:
                 return
 
-    def _submit(self, items: list[Item]) -> None:
+    def _submit(self, items: list[Item]) -> int:
         rows, scenario = np.stack([item.row for item in items]), items[0].scenario
         task = Task(self._next_task, evaluate_chunk, (rows, scenario))
         self._next_task += 1
@@ -181,6 +191,7 @@ class Farm:
             seconds = self.timeout + (len(items) - 1) * min(self._row_seconds or 0.0, self.timeout)
         self._out[task.number] = _Chunk(items, seconds)
         self.workers.submit(task)
+        return task.number
 
     def _next_chunk(self, room: int) -> list[Item]:
         """Rows that travel together: few messages at first, small chunks at the end so that all finish together."""
@@ -246,16 +257,22 @@ class Farm:
 
     def _try_again(self, items: list[Item], why: str, blamed: bool, tries: int) -> Iterator[Result]:
         """Rows of a chunk that was lost or late: again, one by one, unless one has had its share of tries."""
-        if len(items) > 1 or not blamed:
+        for item in items:
+            item.alone = True
+        if not blamed:
+            # Once may be another's fault, or the end of a machine's time. After a second time it is tried while nothing
+            # else runs, which costs the time of all workers.
             for item in items:
-                item.alone = True
-            (self._waiting if blamed else self._suspects).extend(items)
+                item.losses += 1
+                (self._suspects if item.losses > 1 else self._waiting).append(item)
+            return
+        if len(items) > 1:
+            self._waiting.extend(items)
             return
         (item,) = items
         item.failures += tries
         if item.failures <= self.retries:
-            item.alone = True
-            self._waiting.append(item)
+            (self._suspects if item.losses else self._waiting).append(item)
         else:
             nothing = np.full(self.problem.features.n, np.nan)
             yield Result(item.number, math.nan, nothing, why, tries=item.failures)

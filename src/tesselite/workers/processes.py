@@ -105,6 +105,10 @@ class Processes(Workers):
                 assert worker.task is not None
                 outcomes.append(Outcome(worker.task, content[0], seconds=content[1]))
                 worker.task = None
+        for worker in list(self._workers):
+            # A child that it has forked may hold its end of the connection open.
+            if worker.process.poll() is not None and not worker.connection.poll():
+                outcomes += self._bury(worker)
         self._send()
         return outcomes
 
@@ -177,6 +181,8 @@ def _python_path() -> str:
 
 
 def _end(worker: _Worker) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(worker.process.pid, signal.SIGKILL)  # and whatever it has started, a simulator that hangs, say
     worker.process.kill()
     worker.connection.close()
     worker.process.wait()
@@ -214,7 +220,7 @@ def _is_worker(home: Any) -> bool:
 
 def _end_with_parent(lifeline: int) -> None:
     os.read(lifeline, 1)  # returns when the parent closes its end, or is gone
-    os._exit(1)
+    os.killpg(0, signal.SIGKILL)  # this process, which leads a group of its own, and all that it has started
 
 
 def _work(connection: Connection) -> None:
