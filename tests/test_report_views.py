@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import tesselite as tl
+from tesselite.feature_space import LOG, FeatureSpace, Scale
 from tesselite.problems.maze_navigation import World
 from tesselite.problems.planar_arm import posture
+from tesselite.report.page.niches import describe_features
 
 
 def test_arm():
@@ -77,3 +79,14 @@ def test_hexapod(scenario):
     bits = view["contacts"][0, :, None] >> np.arange(6) & 1
     np.testing.assert_array_equal(bits[: len(motion.contacts)], motion.contacts[: len(bits)])
     assert sum(about["missing"] for about in view["legs"]) == (scenario is not None)
+
+
+def test_axes_of_scales_that_are_not_linear():
+    square = Scale("log", np.sqrt, np.square)  # a name says nothing
+    space = FeatureSpace({"a": (0, 4), "b": (1, 100), "c": (0, 9)}, scales={"b": LOG, "c": square})
+    linear, log, own = describe_features(space, [0, 1, 2])
+    assert "table" not in linear
+    np.testing.assert_allclose(log["table"], 10 ** np.linspace(0, 2, 101))
+    np.testing.assert_allclose(own["table"], (3 * np.linspace(0, 1, 101)) ** 2)
+    assert (log["is_log"], own["is_log"]) == (True, False)
+    assert (own["table"][0], own["table"][-1]) == (0.0, 9.0)

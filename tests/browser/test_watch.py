@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from report_runs import walk
+from report_runs import walk, walk_run
 from tesselite.report.live import LiveServer
 from tesselite.run import start
 
@@ -79,6 +79,34 @@ def test_the_page_follows_a_run(browser, tmp_path):
                 runner.join()
     assert browser.complaints() == []
     assert {url.split("?")[0] for url in browser.requests()} <= {server.url + name for name in ("", "update", "elite")}
+
+
+def test_a_view_stays_while_its_elite_does(browser, tmp_path):
+    folder = walk_run(tmp_path / "run")
+    with serving(folder) as server:
+        browser.open(server.url)
+        browser.wait("document.getElementById('view').dataset.frame !== undefined")
+        browser.slide("frame", 4)
+        browser.run("window.entry = document.getElementById('colour-by').options[0]")
+        (folder / "progress.csv").touch()
+        browser.wait("+document.body.dataset.updates >= 1")
+        assert browser.value("document.getElementById('view').dataset.frame") == "4"
+        assert browser.value("document.getElementById('view').hidden") is False
+        assert browser.value("window.entry.isConnected") is True
+    assert len([url for url in browser.requests() if "/elite?" in url]) == 1
+    browser.driver.get("about:blank")
+    browser.driver.get_log("browser")
+
+
+def test_what_cannot_be_drawn_is_no_fault_of_the_server(browser, tmp_path):
+    with serving(tmp_path / "run") as server:
+        browser.open(server.url)
+        browser.run("Page.show = () => Promise.reject(new Error('no ink'))")
+        walk_run(tmp_path / "run")
+        browser.wait("document.getElementById('message').textContent.includes('no ink')")
+        assert browser.text("state") == "no run yet"
+        browser.driver.get("about:blank")
+    browser.driver.get_log("browser")
 
 
 def test_a_server_that_goes_is_noticed(browser, tmp_path):

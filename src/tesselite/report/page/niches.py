@@ -1,21 +1,40 @@
-"""Where the niches and the elites are on the screen: a picture of niche numbers, and a projection to a plane.
+"""Where niches and elites are on the screen: axes, a picture of niche numbers, and a projection to a plane.
 
 Colours are chosen in the browser; the static pictures are in `tesselite.report.archive_map`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import Tessellation
-from tesselite.feature_space import FeatureSpace
+from tesselite.feature_space import LOG, FeatureSpace
 from tesselite.report.principal import principal_components
 
 Floats = npt.NDArray[np.float64]
 
 _FEW_NICHES = 20_000
 _PIXELS = (720, 1100)  # a side, for few niches and for many
+_PLACES = 101
+
+
+def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
+    """Names and bounds of features; where the scale is not linear, a table of values at even places from 0 to 1 too.
+
+    The page reads its axes off the tables: it cannot call a scale, and a user's own may have any name.
+    """
+    tables = space.from_unit(np.repeat(np.linspace(0.0, 1.0, _PLACES)[:, None], space.n, axis=1))
+    tables[0], tables[-1] = space.low, space.high  # without rounding
+    described = []
+    for j in kept:
+        feature = {"name": space.names[j], "low": space.low[j], "high": space.high[j]}
+        if space.names[j] in space.scales:
+            feature |= {"table": tables[:, j], "is_log": space.scales[space.names[j]] == LOG}
+        described.append(feature)
+    return described
 
 
 def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32] | None:

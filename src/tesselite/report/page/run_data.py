@@ -18,7 +18,7 @@ from tesselite.archive_file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.evaluation import Problem
 from tesselite.problems import has_name
-from tesselite.report.page.niches import from_row_above, niche_picture, project
+from tesselite.report.page.niches import describe_features, from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.run_folder import PROGRESS, RunFolder, Settings
@@ -153,7 +153,7 @@ def command_of(run: RunData) -> str:
     if "islands" in options:
         words += ["--islands", str(options["islands"]), "--exchange", str(options["exchange"])]
     if options.get("asynchronous"):  # results come in another order then; `tesselite replay` repeats the run itself
-        words += ["--asynchronous", "--workers", str(options["window"] // 2)]
+        words += ["--asynchronous", "--workers", str(options["windows"][0][1] // 2)]
     return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
 
 
@@ -259,15 +259,7 @@ def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes:
         notes.append(f"The page holds {len(kept)} of {space.n} features, evenly chosen.")
     described: dict[str, Any] = {
         "n_niches": archive.n_niches,
-        "features": [
-            {
-                "name": space.names[j],
-                "low": space.low[j],
-                "high": space.high[j],
-                "scale": space.scales[space.names[j]].name if space.names[j] in space.scales else "linear",
-            }
-            for j in kept.tolist()
-        ],
+        "features": describe_features(space, kept.tolist()),
         "niches": payload.add(whole_numbers(elites.niches)),
         "evaluations": payload.add(whole_numbers(elites.evaluations)),
         "fitness": payload.add(elites.fitness),
@@ -279,7 +271,7 @@ def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes:
     picture = niche_picture(archive.tessellation)
     if picture is not None:
         described["picture"] = payload.add(from_row_above(picture))
-    if space.n != 2:
+    else:
         plane, shares = project(space, elites.features)
         described["plane"] = payload.add(plane.T.astype(np.float32))
         described["plane_shares"] = shares

@@ -3,11 +3,11 @@
 {
   const MARGIN = { left: 40, right: 40, top: 14, bottom: 56 };
   const AXES = 24, LINES = 3000; // more of either is a carpet
-  const plot = { axes: [], rows: [], box: null, drag: null };
+  const plot = { axes: [], box: null, drag: null, marked: 0 };
 
   const choose = (n, most) => {
     if (n <= most) return Array.from({ length: n }, (_, i) => i);
-    return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / (most - 1)));
+    return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / Math.max(1, most - 1)));
   };
 
   // Names without the words that all begin with, but for the last of these: "leg 0" for "duty factor of leg 0".
@@ -21,6 +21,9 @@
   const x_of = (i) => plot.box.left + (plot.axes.length > 1 ? (i / (plot.axes.length - 1)) * plot.box.width : plot.box.width / 2);
   const y_of = (unit) => plot.box.top + (1 - Math.max(0, Math.min(1, unit))) * plot.box.height;
 
+  // The axis that the keys act on; on a smaller screen there may be fewer.
+  const marked_axis = () => Math.min(plot.marked, plot.axes.length - 1);
+
   const draw = () => {
     const run = Page.run;
     if (!run || run.archive.picture || run.features.length < 2) return;
@@ -30,7 +33,12 @@
     plot.axes = choose(run.features.length, Math.min(AXES, Math.max(2, Math.floor(width / 36))));
     const { shades, missing, reversed } = run.shades(Page.colour);
     const { names } = Page.colours.ramp(reversed);
-    const rows = choose(run.n, LINES);
+    // Of many lines those that the filter keeps come first.
+    const all = Array.from({ length: run.n }, (_, row) => row);
+    const thin = (rows, most) => choose(rows.length, most).map((i) => rows[i]);
+    const kept = thin(all.filter((row) => run.mask[row]), LINES);
+    const others = thin(all.filter((row) => !run.mask[row]), LINES - kept.length);
+    const n_lines = kept.length + others.length;
     const line = (row) => {
       context.beginPath();
       plot.axes.forEach((j, i) => {
@@ -42,9 +50,11 @@
     context.lineWidth = 1;
     context.globalAlpha = 0.15;
     context.strokeStyle = Page.css("--soft");
-    for (const row of rows) if (!run.mask[row]) line(row);
-    context.globalAlpha = rows.length > 1000 ? 0.35 : 0.6;
-    const order = rows.filter((row) => run.mask[row] && !missing[row]);
+    for (const row of others) line(row);
+    context.globalAlpha = kept.length > 1000 ? 0.35 : 0.6;
+    context.strokeStyle = Page.css("--missing");
+    for (const row of kept) if (missing[row]) line(row);
+    const order = kept.filter((row) => !missing[row]);
     order.sort((a, b) => (reversed ? shades[b] - shades[a] : shades[a] - shades[b]));
     for (const row of order) { context.strokeStyle = names[shades[row]]; line(row); }
     context.globalAlpha = 1;
@@ -54,7 +64,9 @@
     const texts = shortened(plot.axes.map((j) => run.features[j].name));
     plot.axes.forEach((j, i) => {
       const x = x_of(i), brush = run.brushes.get(j);
-      context.strokeStyle = Page.css("--soft");
+      const marked = i === marked_axis() && document.activeElement === canvas;
+      context.strokeStyle = Page.css(marked ? "--accent" : "--soft");
+      context.lineWidth = marked ? 4 : 1;
       context.beginPath();
       context.moveTo(x, plot.box.top);
       context.lineTo(x, plot.box.top + plot.box.height);
@@ -87,7 +99,12 @@
         context.restore();
       }
     });
-    canvas.dataset.painted = String(rows.length);
+    const thinned = [[n_lines, run.n, "elites, those that the filter keeps first"], [plot.axes.length, run.features.length, "features"]];
+    Page.by("axes-note").textContent = thinned.filter(([drawn, of]) => drawn < of)
+      .map(([drawn, of, what]) => `Drawn are ${drawn.toLocaleString("en")} of ${of.toLocaleString("en")} ${what}.`).join(" ");
+    canvas.dataset.painted = String(n_lines);
+    canvas.dataset.kept = String(kept.length);
+    canvas.dataset.marked = String(marked_axis());
   };
 
   const unit_at = (event) => {
@@ -108,6 +125,7 @@
         const axis = axis_at(event);
         if (axis < 0) return;
         plot.drag = { axis, from: unit_at(event), to: unit_at(event) };
+        plot.marked = plot.axes.indexOf(axis);
         canvas.setPointerCapture(event.pointerId);
       });
       canvas.addEventListener("pointermove", (event) => {
@@ -117,22 +135,27 @@
         Page.run.brushes.set(plot.drag.axis, [Math.min(plot.drag.from, plot.drag.to), Math.max(plot.drag.from, plot.drag.to)]);
         Page.run.filter();
       });
-      canvas.addEventListener("pointerup", () => {
+      const let_go = () => {
         if (plot.drag && Math.abs(plot.drag.from - plot.drag.to) < 0.01) { Page.run.brushes.delete(plot.drag.axis); Page.run.filter(); }
         plot.drag = null;
-      });
+      };
+      for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, let_go);
+      for (const change of ["focus", "blur"]) canvas.addEventListener(change, draw);
       // The same without a pointer: left and right choose an axis, up and down move a window over it, Escape lets go.
-      let axis = 0;
       canvas.addEventListener("keydown", (event) => {
-        if (!plot.axes.length) return;
-        const key = event.key;
-        if (key === "ArrowLeft" || key === "ArrowRight") axis = Math.max(0, Math.min(plot.axes.length - 1, axis + (key === "ArrowRight" ? 1 : -1)));
-        else if (key === "Escape") { Page.run.brushes.clear(); Page.run.filter(); return; }
-        else if (key !== "ArrowUp" && key !== "ArrowDown") return;
+        if (!Page.run || !plot.axes.length) return;
+        if (event.key === "Escape") { Page.run.brushes.clear(); Page.run.filter(); return; }
+        const aside = { ArrowLeft: -1, ArrowRight: 1 }[event.key], up = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key];
+        if (!aside && !up) return;
         event.preventDefault();
-        const j = plot.axes[axis];
+        if (aside) {
+          plot.marked = Math.max(0, Math.min(plot.axes.length - 1, marked_axis() + aside));
+          draw();
+          return;
+        }
+        const j = plot.axes[marked_axis()];
         const [low] = Page.run.brushes.get(j) || [0.4];
-        const next = Math.max(0, Math.min(0.8, low + (key === "ArrowUp" ? 0.1 : key === "ArrowDown" ? -0.1 : 0)));
+        const next = Math.max(0, Math.min(0.8, low + up));
         Page.run.brushes.set(j, [next, next + 0.2]);
         Page.run.filter();
       });

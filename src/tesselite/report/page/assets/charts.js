@@ -45,6 +45,14 @@
     return box;
   };
 
+  // Without data (another run was begun in the folder that is watched) a chart goes, and its box with it.
+  const drop = async (id) => {
+    const box = Page.by(id);
+    if (!box) return;
+    (await Page.plotly()).purge(box);
+    box.parentElement.remove();
+  };
+
   Page.progress = async () => {
     const against = Page.by("progress-against").value;
     const runs = Page.document.runs.filter((run) => run.progress.evaluations.length);
@@ -54,7 +62,7 @@
     const jobs = [];
     for (const [name, heading] of PANELS) {
       const with_values = runs.filter((run) => run.progress[name].some((value) => value !== null));
-      if (!with_values.length) continue;
+      if (!with_values.length) { jobs.push(drop(`progress-${name}`)); continue; }
       const box = Page.chart_box(parent, `progress-${name}`, heading);
       const traces = with_values.map((run) => ({
         x: run.progress[against],
@@ -63,7 +71,7 @@
         mode: run.progress[name].length > 1 ? "lines" : "markers",
         name: Page.escaped(run.name),
         opacity: Page.document.runs.length > 6 ? 0.7 : 1,
-        line: { color: Page.colours.series(groups.indexOf(run.group || run.name)), width: 2 },
+        line: Page.colours.line(groups.indexOf(run.group || run.name)),
         hovertemplate: `%{y:.4~g} at %{x:,}<extra>${Page.escaped(runs.length > 1 ? run.name : "")}</extra>`,
       }));
       jobs.push(Page.chart(box, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: name === "coverage" ? { tickformat: ".0%" } : { tickformat: "~g" } }));

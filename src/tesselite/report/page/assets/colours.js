@@ -23,7 +23,12 @@
 
   Page.colours = {
     word: (name) => word(bytes(Page.css(name))),
-    series: (i) => { const all = Page.css("--series").split(/\s+/); return all[i % all.length]; },
+    // How a series is drawn; where colours repeat, lines and points tell one from another.
+    style: (i) => {
+      const all = Page.css("--series").split(/\s+/), round = Math.floor(i / all.length) % 3;
+      return { colour: all[i % all.length], dash: ["solid", "dash", "dot"][round], symbol: ["circle", "square", "diamond"][round] };
+    },
+    line: (i) => { const { colour, dash } = Page.colours.style(i); return { color: colour, dash, width: 2 }; },
     // The words and the CSS names of 256 colours; better values are brighter, whatever the direction.
     ramp: (reversed) => {
       const colours = ramp(reversed);

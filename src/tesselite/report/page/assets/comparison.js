@@ -10,29 +10,58 @@
   // Who is who, once for all charts: a colour for each group.
   const legend = (groups, runs) => Page.make("p", { class: "legend" }, ...groups.map((group, i) => {
     const mark = Page.make("i");
-    mark.style.background = Page.colours.series(i);
+    const { colour, dash } = Page.colours.style(i);
+    if (dash === "solid") mark.style.background = colour;
+    else mark.style.border = `2px ${dash === "dash" ? "dashed" : "dotted"} ${colour}`;
     const n = runs.filter((run) => run.group === group).length;
     return Page.make("span", {}, mark, `${group} (${n} ${n === 1 ? "run" : "runs"})`);
   }));
 
+  // Quartiles by NumPy's rule, as in the table below (Plotly's own differ), and the values furthest out within one and a
+  // half quartile ranges.
+  const box_of = (values) => {
+    const sorted = Float64Array.from(values).sort();
+    const quantile = (q) => {
+      const at = q * (sorted.length - 1), low = sorted[Math.floor(at)];
+      return low + (at % 1) * (sorted[Math.ceil(at)] - low);
+    };
+    const [q1, median, q3] = [0.25, 0.5, 0.75].map(quantile), reach = 1.5 * (q3 - q1);
+    const within = sorted.filter((value) => value >= q1 - reach && value <= q3 + reach);
+    const lowerfence = Math.min(q1, ...within), upperfence = Math.max(q3, ...within);
+    return Object.fromEntries(Object.entries({ q1, median, q3, lowerfence, upperfence }).map(([name, value]) => [name, [value]]));
+  };
+
   const boxes = (parent, comparison, runs) => comparison.measures.map((measure, m) => {
+    const failures = [];
     const traces = comparison.groups.map((group, i) => {
       const at = runs.map((run, r) => r).filter((r) => runs[r].group === group && measure.values[r] !== null);
+      const n = measure.summaries[i] ? measure.summaries[i][0] : 0; // with those that are infinitely bad
+      failures.push(n > at.length ? `${n - at.length} of ${n} failed` : "");
+      if (!at.length) return null;
+      const values = at.map((r) => measure.values[r]), { colour, symbol } = Page.colours.style(i);
       return {
         type: "box",
-        y: at.map((r) => measure.values[r]),
-        text: at.map((r) => Page.escaped(runs[r].name)),
+        x: [i],
+        y: [values],
+        ...box_of(values),
+        text: [at.map((r) => Page.escaped(runs[r].name))],
         name: Page.escaped(group),
-        marker: { color: Page.colours.series(i), size: 6 },
+        marker: { color: colour, symbol, size: 6 },
         line: { width: 1.5 },
         boxpoints: "all",
         jitter: 0.4,
         pointpos: 0,
         hovertemplate: "%{text}: %{y:.5~g}<extra></extra>",
       };
-    });
+    }).filter(Boolean);
     return Page.chart(Page.chart_box(parent, `box-${m}`, measure.label), traces, {
-      xaxis: { showticklabels: false, showgrid: false },
+      xaxis: {
+        showgrid: false,
+        range: [-0.5, comparison.groups.length - 0.5],
+        tickvals: failures.map((_, i) => i),
+        ticktext: failures,
+        showticklabels: failures.some(Boolean),
+      },
       yaxis: measure.label === "Coverage" ? { tickformat: ".0%" } : { tickformat: "~g" },
     });
   });
@@ -46,7 +75,7 @@
       type: "scatter",
       mode: "lines",
       name: Page.escaped(run.name),
-      line: { color: Page.colours.series(comparison.groups.indexOf(run.group)), width: 2 },
+      line: Page.colours.line(comparison.groups.indexOf(run.group)),
       opacity: runs.length > 6 ? 0.6 : 1,
       hovertemplate: `%{y:.1%} at %{x:.4~g}<extra>${Page.escaped(run.name)}</extra>`,
     })).filter((_, r) => quality.shares[r]);

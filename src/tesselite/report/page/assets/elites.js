@@ -36,7 +36,7 @@
       mask: new Uint8Array(n).fill(1),
       n_selected: n,
       fitness_bounds: bounds(archive.fitness),
-      range: null, // of fitness; null for all
+      range: [-Infinity, Infinity], // of fitness; an infinite end is open, for what is found later too
       brushes: new Map(), // feature number -> [low, high] on the unit scale
     };
 
@@ -93,12 +93,12 @@
     };
 
     run.filter = () => {
-      const [low, high] = run.range || [-Infinity, Infinity];
+      const [low, high] = run.range;
       run.n_selected = 0;
       for (let row = 0; row < n; row++) {
         let kept = archive.fitness[row] >= low && archive.fitness[row] <= high;
         for (const [j, [from, to]] of run.brushes) {
-          const unit = run.features[j].unit[row];
+          const unit = Math.max(0, Math.min(1, run.features[j].unit[row])); // as it is drawn
           kept = kept && unit >= from && unit <= to;
         }
         run.mask[row] = kept ? 1 : 0;

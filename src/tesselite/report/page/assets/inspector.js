@@ -1,7 +1,7 @@
 // The elite that is looked at: its numbers, its drawing, its scenarios, and the player.
 "use strict";
 {
-  const show = { drawer: null, opened: null, frame: 0, playing: false, began: 0, from: 0, extra: null };
+  const show = { drawer: null, opened: null, frame: 0, playing: false, began: 0, from: 0, extra: null, elite: "" };
 
   const bar = (name, text, share, from = 0, on = false) => {
     const fill = Page.make("i");
@@ -115,10 +115,19 @@
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
   };
 
+  // What tells an elite in a setting from all others; its row may change while a run goes on.
+  const identity = () => {
+    const { name, seed, archive } = Page.run;
+    return JSON.stringify([name, seed, archive.niches[Page.row], archive.evaluations[Page.row], archive.fitness[Page.row], Page.scenario]);
+  };
+
   const view = async () => {
-    const run = Page.run, row = Page.row, scenario = Page.scenario;
-    const found = await find(run, row, scenario);
-    if (run !== Page.run || row !== Page.row || scenario !== Page.scenario) return; // something else was chosen meanwhile
+    const scenario = Page.scenario, elite = identity();
+    show.elite = elite;
+    const found = await find(Page.run, Page.row, scenario);
+    if (elite !== show.elite || !Page.run) return; // something else was chosen meanwhile
+    if (!found && Page.run.kind) show.elite = ""; // ask again at the next update
+    const run = Page.run, row = Page.row;
     const note = Page.by("view-note"), canvas = Page.by("view");
     show.drawer = found ? Page.drawers[found[0].kind] : null;
     show.opened = show.drawer ? show.drawer.open(...found) : null;
@@ -140,19 +149,25 @@
     draw();
   };
 
-  const update = () => {
-    stop();
+  const refresh = () => {
     const chosen = Page.row >= 0;
     Page.by("elite-body").hidden = !chosen;
     Page.by("elite-title").textContent = chosen ? `Elite of niche ${Page.run.archive.niches[Page.row].toLocaleString("en")}` : "Elite";
     if (!chosen) return;
     numbers();
     lists();
+    if (identity() === show.elite) return; // the view goes on, playing or not
+    stop();
     view();
   };
 
+  const update = () => {
+    show.elite = "";
+    refresh();
+  };
+
   Page.inspector = {
-    update,
+    refresh,
     draw: () => { draw(); if (show.extra) show.extra.redraw(); },
     rebuild: () => { if (Page.row >= 0) view(); },
     listen: () => {
@@ -170,7 +185,7 @@
         held = [event.clientX, event.clientY];
         draw();
       });
-      canvas.addEventListener("pointerup", () => { held = null; });
+      for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { held = null; });
       canvas.addEventListener("keydown", (event) => {
         if (event.key === " ") { event.preventDefault(); if (frames() > 1) play(); return; }
         const turns = { ArrowLeft: [-20, 0], ArrowRight: [20, 0], ArrowUp: [0, -20], ArrowDown: [0, 20] };

@@ -5,14 +5,16 @@
 
   const poll = async () => {
     const { seconds } = Page.document.live;
+    let update = null;
     try {
       const answer = await fetch(`update?since=${encodeURIComponent(stamp)}`, { cache: "no-store" });
-      if (answer.status === 200) await take(await answer.json());
+      if (answer.status === 200) update = await answer.json();
       else if (answer.status !== 204) throw new Error(`the server answered ${answer.status}`);
       if (Page.by("state").dataset.state === "gone") Page.state(Page.document.runs.length ? Page.document.runs[0].state : "none");
-    } catch (error) {
+    } catch {
       Page.state("gone", "server gone");
     }
+    if (update) await take(update).catch(Page.failed); // what cannot be drawn is no fault of the server
     setTimeout(poll, 1000 * seconds);
   };
 

@@ -50,9 +50,11 @@
   };
 
   const colour_bar = () => {
-    const { low, high, reversed } = Page.run.shades(Page.colour);
+    const { low, high, missing, reversed } = Page.run.shades(Page.colour);
     Page.by("colour-low").textContent = Page.number(low);
     Page.by("colour-high").textContent = Page.number(high);
+    Page.by("colour-missing").hidden = !missing.includes(1);
+    Page.by("colour-missing").textContent = Page.run.assessed ? "invalid here, or not assessed" : "invalid here";
     const context = Page.by("colour-ramp").getContext("2d");
     Page.colours.ramp(reversed).names.forEach((name, i) => { context.fillStyle = name; context.fillRect(i, 0, 1, 1); });
   };
@@ -62,10 +64,22 @@
     Page.by("selected-count").textContent = run.n_selected.toLocaleString("en");
     Page.by("selected-of").textContent = `of ${run.n.toLocaleString("en")} elites`;
     Page.by("download").disabled = run.n_selected === 0;
-    const [low, high] = run.range || run.fitness_bounds;
+    const [low, high] = run.range.map((end, i) => (Number.isFinite(end) ? end : run.fitness_bounds[i]));
     Page.by("range-low").textContent = Page.number(low);
     Page.by("range-high").textContent = Page.number(high);
   };
+
+  const thumbs = () => {
+    const { range, fitness_bounds: [low, high] } = Page.run;
+    ["low", "high"].forEach((name, i) => {
+      Page.by(`filter-${name}`).value = String(Math.max(0, Math.min(1000, (1000 * (range[i] - low)) / (high - low || 1))));
+    });
+  };
+
+  // Whether what was selected and filtered in one still means the same in the other.
+  const alike = (one, other) => ["name", "problem", "seed"].every((key) => one[key] === other[key])
+    && one.archive.n_niches === other.archive.n_niches
+    && one.features.map((f) => f.name).join("\n") === other.features.map((f) => f.name).join("\n");
 
   const repaint = () => {
     if (!Page.run) return;
@@ -105,11 +119,11 @@
     const old = Page.run;
     Page.run = null;
     if (filled) {
-      const niche = old && Page.row >= 0 ? old.archive.niches[Page.row] : -1;
       const run = Page.elites(described);
-      Page.row = niche >= 0 && niche < run.archive.n_niches ? run.row_of(niche) : -1;
+      const kept = Boolean(old) && alike(old, run);
+      Page.row = kept && Page.row >= 0 ? run.row_of(old.archive.niches[Page.row]) : -1;
       if (Page.row < 0) Page.row = run.best();
-      if (old && old.name === described.name) {
+      if (kept) {
         run.range = old.range;
         run.brushes = old.brushes;
       }
@@ -127,10 +141,10 @@
       Page.by("map").setAttribute("aria-label", is_map
         ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.name).join(" and ")}. Arrow keys move from niche to niche.`
         : `Elites as points: ${run.n} of them. Arrow keys move from elite to elite.`);
-      if (!run.range) { Page.by("filter-low").value = "0"; Page.by("filter-high").value = "1000"; }
+      thumbs();
       if (is_map) Page.map.open(); else Page.scatter.open();
       run.filter();
-      Page.inspector.update();
+      Page.inspector.refresh();
     }
     document.body.dataset.ready = "archive";
     await new Promise((done) => setTimeout(done)); // let the archive appear before Plotly is unpacked
@@ -160,15 +174,15 @@
       Page.by(`filter-${name}`).addEventListener("input", () => {
         const run = Page.run, [low, high] = run.fitness_bounds;
         const [a, b] = [+Page.by("filter-low").value, +Page.by("filter-high").value].sort((x, y) => x - y);
-        run.range = a === 0 && b === 1000 ? null : [a === 0 ? low : low + (a / 1000) * (high - low), b === 1000 ? high : low + (b / 1000) * (high - low)];
+        const value = (at) => (at === 1000 ? high : low + (at / 1000) * (high - low));
+        run.range = [a === 0 ? -Infinity : value(a), b === 1000 ? Infinity : value(b)];
         run.filter();
       });
     }
     Page.by("filter-reset").addEventListener("click", () => {
-      Page.run.range = null;
+      Page.run.range = [-Infinity, Infinity];
       Page.run.brushes.clear();
-      Page.by("filter-low").value = "0";
-      Page.by("filter-high").value = "1000";
+      thumbs();
       Page.run.filter();
     });
     Page.by("download").addEventListener("click", () => {
@@ -204,9 +218,11 @@
     await Page.show();
   };
 
-  start().catch((error) => {
+  Page.failed = (error) => {
     Page.by("message").hidden = false;
     Page.by("message").textContent = `This page could not be drawn: ${error.message}`;
     console.error(error);
-  });
+  };
+
+  start().catch(Page.failed);
 }

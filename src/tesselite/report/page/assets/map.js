@@ -26,9 +26,9 @@
     const run = Page.run, { niches, side } = map;
     const { shades, missing, reversed } = run.shades(Page.colour);
     const { words } = Page.colours.ramp(reversed);
-    const empty = Page.colours.word("--empty"), masked = Page.colours.word("--masked");
+    const empty = Page.colours.word("--empty"), masked = Page.colours.word("--masked"), absent = Page.colours.word("--missing");
     const colour_of = new Uint32Array(run.n);
-    for (let row = 0; row < run.n; row++) colour_of[row] = !run.mask[row] ? masked : missing[row] ? empty : words[shades[row]];
+    for (let row = 0; row < run.n; row++) colour_of[row] = !run.mask[row] ? masked : missing[row] ? absent : words[shades[row]];
     const context = map.image.getContext("2d");
     const image = context.createImageData(side, side);
     const pixels = new Uint32Array(image.data.buffer);
@@ -123,14 +123,35 @@
     context.lineWidth = 1;
   };
 
-  // Position of a feature value along its axis, 0 to 1, and back; logarithmic axes are equal steps of the logarithm.
+  // Position of a feature value along its axis, 0 to 1, and back: between values at even steps, of which a linear axis
+  // needs but its ends.
+  const steps = ({ low, high, table }) => table || [low, high];
   const along = (feature, value) => {
-    const f = feature.scale === "log" ? Math.log : (v) => v;
-    return (f(value) - f(feature.low)) / (f(feature.high) - f(feature.low));
+    const table = steps(feature), last = table.length - 1;
+    const above = table.findIndex((step) => step > value);
+    const i = Math.max(1, above < 0 ? last : above);
+    return (i - 1 + (value - table[i - 1]) / (table[i] - table[i - 1])) / last;
   };
-  const value_at = (feature, unit) => feature.scale === "log"
-    ? Math.exp(Math.log(feature.low) + unit * Math.log(feature.high / feature.low))
-    : feature.low + unit * (feature.high - feature.low);
+  const value_at = (feature, unit) => {
+    const table = steps(feature), last = table.length - 1;
+    const i = Math.max(0, Math.min(last - 1, Math.floor(unit * last)));
+    return table[i] + (unit * last - i) * (table[i + 1] - table[i]);
+  };
+
+  const ticks = (feature, from, to) => {
+    const low = value_at(feature, from), high = value_at(feature, to);
+    if (!feature.table) return Page.ticks(low, high);
+    if (feature.is_log) return Page.log_ticks(low, high);
+    // Values near even places, as round as they are far from each other.
+    const gap = (to - from) / 5, rounded = new Set();
+    for (let unit = from; unit < to + gap / 2; unit += gap) {
+      const near = value_at(feature, unit + gap / 2) - value_at(feature, unit - gap / 2);
+      const power = 10 ** Math.floor(Math.log10(near / 2));
+      const tick = +(Math.round(value_at(feature, unit) / power) * power).toPrecision(12);
+      if (tick >= low && tick <= high) rounded.add(tick);
+    }
+    return [...rounded];
+  };
 
   const label = (context) => {
     const [fx, fy] = Page.run.features, { left, top, side } = map.box, { x, y, size } = map.view;
@@ -138,13 +159,13 @@
     context.fillStyle = Page.css("--soft");
     context.textAlign = "center";
     context.textBaseline = "top";
-    for (const tick of Page.ticks(value_at(fx, x), value_at(fx, x + size))) {
+    for (const tick of ticks(fx, x, x + size)) {
       context.fillText(Page.number(tick), left + ((along(fx, tick) - x) / size) * side, top + side + 6);
     }
     context.fillText(short(fx.name), left + side / 2, top + side + 23);
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const tick of Page.ticks(value_at(fy, below[0]), value_at(fy, below[1]))) {
+    for (const tick of ticks(fy, ...below)) {
       const share = (along(fy, tick) - below[0]) / size;
       context.fillText(Page.number(tick), left - 6, map.flip ? top + share * side : top + (1 - share) * side);
     }
@@ -197,6 +218,8 @@
     open: () => { open(); paint(); draw(); },
     repaint: () => { if (Page.run.archive.picture) { paint(); draw(); } },
     reset: () => { map.view = { x: 0, y: 0, size: 1 }; draw(); },
+    // For tests: the values that stand along a feature's axis, and where.
+    labels: (j) => ticks(Page.run.features[j], 0, 1).map((tick) => [tick, along(Page.run.features[j], tick)]),
     // For tests and other views: where on the screen an elite is.
     locate: (row) => {
       const at = place(Page.run.archive.niches[row]);

@@ -34,12 +34,12 @@ Page.make = (tag, attributes = {}, ...children) => {
 
 Page.fill = (element, ...children) => element.replaceChildren(...children);
 
+// Entries that are there already stay: a list that somebody has open would close.
 Page.options = (select, entries, chosen) => {
-  Page.fill(select, ...entries.map(([value, text]) => {
-    const option = Page.make("option", { value }, text);
-    option.selected = value === chosen;
-    return option;
-  }));
+  const same = select.length === entries.length
+    && entries.every(([value, text], i) => select.options[i].value === value && select.options[i].textContent === text);
+  if (!same) Page.fill(select, ...entries.map(([value, text]) => Page.make("option", { value }, text)));
+  if (select.value !== chosen) select.value = chosen;
 };
 
 Page.css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -85,6 +85,19 @@ Page.ticks = (low, high, n = 5) => {
   const ticks = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(+(i * step).toPrecision(12));
   return ticks;
+};
+
+// The same for a logarithmic axis: powers of ten; 1, 2 and 5 of each if it is short; and even steps if it is tiny.
+Page.log_ticks = (low, high) => {
+  const powers = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++) powers.push(+`1e${k}`);
+  const within = (tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9);
+  if (high / low >= 100) {
+    const ticks = powers.filter(within), every = Math.ceil(ticks.length / 7);
+    return ticks.filter((_, i) => i % every === 0);
+  }
+  const ticks = powers.flatMap((power) => [1, 2, 5].map((k) => +(k * power).toPrecision(12))).filter(within);
+  return ticks.length > 1 ? ticks : Page.ticks(low, high);
 };
 
 // -- data: base64 of zlib of little-endian arrays; see payload.py -----------------------------------------------------

@@ -42,13 +42,14 @@
     const { names } = Page.colours.ramp(reversed);
     const size = run.n > 30000 ? 2 : run.n > 5000 ? 3 : 4.5;
     const groups = Array.from({ length: 256 }, () => []);
-    const grey = [];
-    for (let row = 0; row < run.n; row++) (run.mask[row] && !missing[row] ? groups[shades[row]] : grey).push(row);
+    const masked = [], absent = [];
+    for (let row = 0; row < run.n; row++) (!run.mask[row] ? masked : missing[row] ? absent : groups[shades[row]]).push(row);
     const dots = (rows, colour) => {
       context.fillStyle = colour;
       for (const row of rows) context.fillRect(px[row] - size / 2, py[row] - size / 2, size, size);
     };
-    dots(grey, Page.css("--masked"));
+    dots(masked, Page.css("--masked"));
+    dots(absent, Page.css("--missing"));
     // The best are drawn last and lie on top.
     const order = reversed ? groups.map((_, i) => 255 - i) : groups.map((_, i) => i);
     for (const shade of order) dots(groups[shade], names[shade]);

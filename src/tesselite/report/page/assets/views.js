@@ -124,7 +124,7 @@
         if (from === to) context.arc(x0, y0 - 10, 7, 0, 2 * Math.PI);
         else if (Math.abs(x1 - x0) < 5) { context.moveTo(x0, y0); context.quadraticCurveTo(x0 + (y1 > y0 ? 26 : -26), (y0 + y1) / 2, x1, y1); }
         else { context.moveTo(x0, y0); context.bezierCurveTo(x0 + (x1 - x0) * 0.4, y0 - (x1 < x0 ? 25 : 0), x1 - (x1 - x0) * 0.4, y1 - (x1 < x0 ? 25 : 0), x1, y1); }
-        context.strokeStyle = Page.colours.series(weight >= 0 ? 0 : 1);
+        context.strokeStyle = Page.colours.style(weight >= 0 ? 0 : 1).colour;
         context.globalAlpha = weight === 0 ? 0.15 : 0.75;
         context.lineWidth = 0.7 + 1.2 * Math.abs(weight);
         context.stroke();
