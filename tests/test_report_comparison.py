@@ -41,6 +41,7 @@ def test_groups_are_told_apart_by_how_their_niches_were_made_and_by_how_they_sea
     assert group_names([few, usual]) == [
         "1,000 samples, lloyd", "usual samples, usual method",
     ]  # fmt: skip
+    assert group_names([bowls[0], usual]) == ["grid 6x6", "36 niches"]
     others = [with_settings(bowls[0], {**wanted, "fingerprint": name}) for name in ("1234567", "7654321")]
     assert group_names(others) == ["centroids 123456", "centroids 765432"]
 

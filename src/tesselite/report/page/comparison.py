@@ -32,7 +32,8 @@ _MEASURES = (
 def group_names(runs: Sequence[RunData]) -> list[str]:
     """The group of each run: runs that differ in nothing but the seed are one group, named by what sets it apart."""
     kinds = [_kind(run) for run in runs]
-    apart = [name for name in kinds[0] if len({kind[name] for kind in kinds}) > 1] if kinds else []
+    # A grid has no samples or centroids: only runs that have some are told apart by them.
+    apart = [name for name in kinds[0] if len({kind[name] for kind in kinds} - {""}) > 1] if kinds else []
     if len(runs) > 1 and not apart:
         return [runs[0].settings.problem] * len(runs)
     named = [", ".join(kind[name] for name in apart if kind[name]) for kind in kinds]
