@@ -37,16 +37,6 @@ def _column(name: str) -> str:
     return f"feature {name}" if bare in _RESERVED else name
 
 
-def describe_space(space: FeatureSpace) -> dict[str, Any]:
-    """A feature space as JSON."""
-    return {
-        "names": list(space.names),
-        "low": space.low.tolist(),
-        "high": space.high.tolist(),
-        "scales": {name: scale.name for name, scale in space.scales.items()},
-    }
-
-
 def _space(described: dict[str, Any]) -> FeatureSpace:
     bounds = zip(described["low"], described["high"], strict=True)
     unknown = _unknown_scales(described)
@@ -61,7 +51,7 @@ def _space(described: dict[str, Any]) -> FeatureSpace:
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
     """A tessellation as JSON; the centroids only if `embed`."""
     described: dict[str, Any] = {
-        "space": describe_space(tessellation.space),
+        "space": tessellation.space.to_dict(),
         "n_niches": tessellation.n_niches,
         "fingerprint": tessellation.fingerprint(),
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -140,6 +141,15 @@ class FeatureSpace:
         if not np.isfinite(samples).all():
             raise ValueError("sampler: expected finite feature values, got NaN or infinity")
         return samples
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names, bounds and names of scales, as JSON can hold them."""
+        return {
+            "names": list(self.names),
+            "low": self.low.tolist(),
+            "high": self.high.tolist(),
+            "scales": {name: scale.name for name, scale in self.scales.items()},
+        }
 
     def outside(self, features: Array) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""

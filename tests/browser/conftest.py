@@ -77,6 +77,11 @@ class Browser:
     def value(self, expression: str) -> object:
         return self.run(f"return {expression}")
 
+    def leave(self) -> None:
+        """Close a page whose server goes, or that was made to fail, and forget what it has complained about."""
+        self.driver.get("about:blank")
+        self.driver.get_log("browser")
+
     def text(self, element: str) -> str:
         return str(self.value(f"document.getElementById({json.dumps(element)}).textContent"))
 

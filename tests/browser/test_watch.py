@@ -94,8 +94,7 @@ def test_a_view_stays_while_its_elite_does(browser, tmp_path):
         assert browser.value("document.getElementById('view').hidden") is False
         assert browser.value("window.entry.isConnected") is True
     assert len([url for url in browser.requests() if "/elite?" in url]) == 1
-    browser.driver.get("about:blank")
-    browser.driver.get_log("browser")
+    browser.leave()
 
 
 def test_what_cannot_be_drawn_is_no_fault_of_the_server(browser, tmp_path):
@@ -105,13 +104,11 @@ def test_what_cannot_be_drawn_is_no_fault_of_the_server(browser, tmp_path):
         walk_run(tmp_path / "run")
         browser.wait("document.getElementById('message').textContent.includes('no ink')")
         assert browser.text("state") == "no run yet"
-        browser.driver.get("about:blank")
-    browser.driver.get_log("browser")
+        browser.leave()
 
 
 def test_a_server_that_goes_is_noticed(browser, tmp_path):
     with serving(tmp_path / "run") as server:
         browser.open(server.url)
     browser.wait("document.getElementById('state').textContent === 'server gone'")
-    browser.driver.get("about:blank")
-    browser.driver.get_log("browser")
+    browser.leave()

@@ -186,7 +186,7 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise typer.Exit(128 + stopped.signal_number) from None
     except (KeyboardInterrupt, OSError) as error:
         if (folder / "settings.json").exists():
-            advice = f"continue with: tesselite resume {folder}"
+            advice = f"continue with: tesselite resume {folder}"  # a problem of the shell has a name
             if isinstance(error, KeyboardInterrupt):
                 typer.echo(f"stopped; {advice}", err=True)
             elif error.filename is None:

@@ -110,7 +110,7 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
     about = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        **_described(space),
+        **space.to_dict(),
         "p": p_to_json(tessellation.p),
         "fingerprint": tessellation.fingerprint(),
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
@@ -118,15 +118,6 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
     columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
     table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
     pq.write_table(table, file)
-
-
-def _described(space: FeatureSpace) -> dict[str, Any]:
-    return {
-        "names": list(space.names),
-        "low": space.low.tolist(),
-        "high": space.high.tolist(),
-        "scales": {name: scale.name for name, scale in space.scales.items()},
-    }
 
 
 def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> VoronoiTessellation:
@@ -149,14 +140,14 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     wanted = space
     if wanted is not None and wanted.linear and wanted.uniform:
         unit = FeatureSpace.unit(wanted.n)
-        space = unit if stored == _described(unit) else wanted
+        space = unit if stored == unit.to_dict() else wanted
     if space is None:
         unknown = [name for name in about["scales"].values() if name != "log"]
         if unknown:
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
         space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
-    elif stored != _described(space):
+    elif stored != space.to_dict():
         raise ValueError(
             f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given; "
             "for that of a problem, make it with tesselite cvt --problem SPEC"
