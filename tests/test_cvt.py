@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tesselite.feature_space import FeatureSpace
+from tesselite.seeds import Purpose, generator
 from tesselite.tessellation import VoronoiTessellation, cvt, samplers
 from tesselite.tessellation.cells import ExactCells, hexagonal_rows, measure_cells
 from tesselite.tessellation.fresh import nested_rows
@@ -149,6 +150,11 @@ def test_same_seed_same_niches_whatever_the_threads(arguments):
     np.testing.assert_array_equal(one.centroids, two.centroids)
     assert one.record.errors == two.record.errors
     assert one != other
+
+
+def test_draws_come_from_the_named_child_of_the_seed():
+    drawn = cvt(CUBE, 10, seed=4, start="random", method="fresh", iterations=0).centroids
+    np.testing.assert_array_equal(drawn, generator(4, Purpose.TESSELLATION).random((10, 3)))
 
 
 def test_without_a_seed_the_record_tells_it():

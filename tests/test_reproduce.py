@@ -127,6 +127,27 @@ def test_equal_pairs_of_two_studies_share_trials(toy):
         reproduce.adopt(other, second, [toy.parent])
 
 
+def test_trials_whose_cvt_was_drawn_by_an_earlier_version_are_reported_and_not_added_to(toy):
+    run(STUDY, toy, 2)
+    for file in toy.glob("trials/cvt*/*.json"):
+        trial = json.loads(file.read_text())
+        assert trial["settings"].pop("cvt_draws") == "named child"
+        file.write_text(json.dumps(trial))
+    assert [len(trials) for trials in reproduce.read_trials(STUDY, toy).values()] == [2, 2, 2]
+    assert run(STUDY, toy, 2) == []
+    assert reproduce.adoptable(STUDY, toy.parent / "second", [toy]).keys() == {
+        reproduce.trial_file(toy.parent / "second", "grid", number) for number in (0, 1)
+    }
+    with pytest.raises(ValueError, match="drawn by an earlier version; its trials can be reported"):
+        run(STUDY, toy, 3)
+    reproduce.trial_file(toy, "cvt", 1).unlink()
+    newer = toy.parent / "newer"
+    run(STUDY, newer, 2)
+    reproduce.trial_file(newer, "cvt", 1).rename(reproduce.trial_file(toy, "cvt", 1))
+    with pytest.raises(ValueError, match="cvt_draws None instead of named child"):
+        reproduce.read_trials(STUDY, toy)
+
+
 def test_a_folder_of_other_settings_is_refused(toy):
     run(STUDY, toy, 1)
     with pytest.raises(ValueError, match="evaluations 400 instead of 800"):

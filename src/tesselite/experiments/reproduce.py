@@ -86,7 +86,8 @@ def tessellation_file(out: Path, pair: Pair) -> Path | None:
     if pair.n_niches is None:
         return None
     problem = pair.problem.replace(":", "-")
-    return out / "work" / "cvt" / f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}.parquet"
+    name = f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}-i{pair.cvt_iterations}-child.parquet"
+    return out / "work" / "cvt" / name
 
 
 def work_folder(job: Job) -> Path:
@@ -110,11 +111,14 @@ def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
                     f"{file}: expected trial {file.stem} of {pair.name} with the seed of that trial, got trial "
                     f"{trial.number} with seed {trial.seed}: a copy under another name? Remove it"
                 )
-            if trial.settings != pair.settings() or trial.levels != study.levels:
+            wanted = pair.settings()
+            if of_earlier_draws(trials):
+                wanted.pop("cvt_draws", None)
+            if trial.settings != wanted or trial.levels != study.levels:
                 differing = [
-                    f"{name} {trial.settings.get(name)} instead of {pair.settings().get(name)}"
-                    for name in sorted({*trial.settings, *pair.settings()})
-                    if trial.settings.get(name) != pair.settings().get(name)
+                    f"{name} {trial.settings.get(name)} instead of {wanted.get(name)}"
+                    for name in sorted({*trial.settings, *wanted})
+                    if trial.settings.get(name) != wanted.get(name)
                 ]
                 raise ValueError(
                     f"{out}: trial {trial.number} of {pair.name} was made with other settings "
@@ -122,6 +126,11 @@ def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
                 )
         found[pair.name] = trials
     return found
+
+
+def of_earlier_draws(trials: Sequence[Trial]) -> bool:
+    """Whether the CVT of these trials of a pair comes from the stream of before: reported, but nothing is added."""
+    return all("n_niches" in trial.settings and "cvt_draws" not in trial.settings for trial in trials)
 
 
 def adoptable(study: Study, out: Path, sources: Sequence[Path]) -> dict[Path, Trial]:
@@ -298,12 +307,17 @@ def _told(error: Exception) -> str:
 
 def missing_jobs(study: Study, out: Path, trials: int, *, threads: int, keep_runs: bool) -> list[Job]:
     """What is still to do for so many trials of each pair: tessellations where needed, trial 0 of all pairs first."""
-    read_trials(study, out)  # refuse a folder of other settings before anything is done
+    done = read_trials(study, out)  # refuse a folder of other settings before anything is done
     jobs, made = [], set()
     for number in range(trials):
         for pair in study.pairs:
             if trial_file(out, pair.name, number).exists():
                 continue
+            if done[pair.name] and of_earlier_draws(done[pair.name]):
+                raise ValueError(
+                    f"{out}: the CVT of {pair.name} was drawn by an earlier version; its trials can be reported, but "
+                    "new ones need another folder"
+                )
             file = tessellation_file(out, pair)
             if file is not None and not file.exists() and file not in made:
                 made.add(file)

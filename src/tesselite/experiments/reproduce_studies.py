@@ -21,6 +21,8 @@ from tesselite.evaluation import TRAINING
 # when ten iterations lower the error by less than one in ten thousand.
 CVT_TOLERANCE = 1e-4
 CVT_ITERATIONS = 200
+# Which random stream of its seed a CVT is drawn from. Trials that do not tell are of version 0.1's first stream.
+CVT_DRAWS = "named child"
 # Norms other than the Euclidean one have no short cuts: so many values in all samples keep their construction short.
 _CVT_VALUES_OTHER_NORM = 25_000_000
 _CVT_ITERATIONS_OTHER_NORM = 30
@@ -60,7 +62,8 @@ class Pair:
     def settings(self) -> dict[str, Any]:
         """What decides the result of a trial, as its summary tells it."""
         skipped = ("name", "label", "family", "descriptor", "ours")
-        return {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
+        told = {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
+        return told if self.n_niches is None else {**told, "cvt_draws": CVT_DRAWS}
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tesselite.tessellation.cvt import _Job
 
 # Raise it when a change of the methods changes their results: older entries are then no longer found.
-_METHODS_VERSION = 1
+_METHODS_VERSION = 2
 
 
 @dataclass(frozen=True)

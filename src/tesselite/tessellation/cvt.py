@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.feature_space import FeatureSpace, Sampler
+from tesselite.seeds import Purpose, generator
 from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
 from tesselite.threads import checked_threads
@@ -203,7 +204,7 @@ class _Job:
 
     def run(self, progress: Progress | None) -> VoronoiTessellation:
         began = time.perf_counter()
-        rng = np.random.default_rng(self.seed)
+        rng = generator(self.seed, Purpose.TESSELLATION)
         errors: list[float] = []
         stopped = "iteration limit"
         state: Any = None
