@@ -35,7 +35,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from tesselite.feature_space import FeatureSpace  # noqa: E402
+from tesselite.spaces.features import FeatureSpace  # noqa: E402
 from tesselite.tessellation import cvt  # noqa: E402
 from tesselite.tessellation.quality import best_mean_squared_distance, measure_quality  # noqa: E402
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import tesselite as tl
 from measurement import INITIAL, ISO, LINE, Result
-from tesselite.search import batches
+from tesselite.search.map_elites import batches
 
 
 def tessellation(niches: Any, space: tl.FeatureSpace) -> Any:

@@ -17,11 +17,11 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
+from tesselite.base.threads import available_threads
 from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, STEP, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
 from tesselite.problems.hexapod_locomotion.legs import LANES
-from tesselite.threads import available_threads
 
 
 def seconds(work: Callable[[], object]) -> float:

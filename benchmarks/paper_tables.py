@@ -18,11 +18,11 @@ import numpy as np
 
 from measurement import table
 from tesselite.assessment.trial import Trial
-from tesselite.evaluation import TRAINING
-from tesselite.experiments.maze import PAPER as MAZE
-from tesselite.experiments.maze import REPORTED
-from tesselite.experiments.reproduce import comparison_of, read_trials
-from tesselite.experiments.reproduce_studies import HEXAPOD_SECONDS, STUDIES, of_descriptors
+from tesselite.paper.maze import PAPER as MAZE
+from tesselite.paper.maze import REPORTED
+from tesselite.paper.reproduce import comparison_of, read_trials
+from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, of_descriptors
+from tesselite.problems.problem import TRAINING
 
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "results"

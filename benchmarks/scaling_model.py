@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 
 from measurement import table
-from tesselite.archive import Archive
-from tesselite.feature_space import FeatureSpace
-from tesselite.steady_state import SteadyState
+from tesselite.archive.archive import Archive
+from tesselite.execution.asynchronous import SteadyState
+from tesselite.execution.workers import open_workers
+from tesselite.execution.workers.dask_cluster import DaskWorkers
+from tesselite.execution.workers.farm import Item, Result, evaluation_of
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.task import Task
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import VoronoiTessellation
-from tesselite.workers import open_workers
-from tesselite.workers.dask_cluster import DaskWorkers
-from tesselite.workers.farm import Item, Result, evaluation_of
-from tesselite.workers.payload import Payload
-from tesselite.workers.task import Task
 from workers import echo, kinds, search_on, sleeping
 
 

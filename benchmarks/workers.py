@@ -19,10 +19,10 @@ import numpy as np
 
 import tesselite as tl
 from measurement import keep_in_readme, table
-from tesselite.execution import Execution, steps_of
-from tesselite.search import MapElites
-from tesselite.workers import open_workers
-from tesselite.workers.farm import Farm
+from tesselite.execution.execution import Execution, steps_of
+from tesselite.execution.workers import open_workers
+from tesselite.execution.workers.farm import Farm
+from tesselite.search.map_elites import MapElites
 
 SPACE, FEATURES = tl.Box(10), {"a": (0.0, 1.0), "b": (0.0, 1.0)}
 ROUNDS = 3

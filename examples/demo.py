@@ -10,7 +10,7 @@ import tesselite as tl
 from tesselite.cli.display import shown_construction, shown_progress
 from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
-from tesselite.run import start
+from tesselite.runs.run import start
 
 OUT = Path("demo")
 EVALUATIONS = 20_000

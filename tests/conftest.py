@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from hill_runs import make
-from tesselite.run import start
+from tesselite.runs.run import start
 
 settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
 settings.load_profile("busy machines")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from tesselite.run import resume
+from tesselite.runs.run import resume
 
 FEATURES = {"a": (0.0, 1.0), "b": (-1.0, 2.0)}
 

@@ -9,9 +9,9 @@ import numpy as np
 
 import tesselite as tl
 from tesselite.assessment.scenarios import assess_run
-from tesselite.feature_space import FeatureSpace
-from tesselite.function_problem import FunctionProblem
-from tesselite.run import start
+from tesselite.problems.user_function import FunctionProblem
+from tesselite.runs.run import start
+from tesselite.spaces.features import FeatureSpace
 
 SCENARIOS = ("ice", "night")
 EVIL = "<script>document.title='broken'</script>"

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import tesselite as tl
-from tesselite import Archive, GridTessellation, Status, archive_file, elitism
-from tesselite.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite import Archive, GridTessellation, Status
+from tesselite.archive import elitism
+from tesselite.archive import file as archive_file
+from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
 
 GRID = GridTessellation(tl.FeatureSpace({"a": (0, 4), "b": (0, 2)}), (4, 2))
 HUGE = GridTessellation(tl.FeatureSpace.unit(50), 2)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tesselite as tl
-from tesselite.assessment.quality import (
+from tesselite.assessment.expected_quality import (
     expected_best,
     expected_quality,
     expected_share,
@@ -283,7 +283,7 @@ def test_noise_is_noticed():
 
 
 def test_run_folder(tmp_path):
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     problem = toy()
     start(problem, tmp_path / "run", evaluations=300, grid=5, seed=1)
@@ -294,7 +294,7 @@ def test_run_folder(tmp_path):
 
 
 def test_another_draw_never_replaces_what_was_found(tmp_path):
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     calls = Calls()
     problem = toy(calls)

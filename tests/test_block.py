@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tesselite
-from tesselite import block
-from tesselite.function_digest import function_digest
+from tesselite.compiled import blocks as block
+from tesselite.compiled.digest import function_digest
 
 MODULE = """
 import numpy as np

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tesselite.assessment.comparison import Comparison, Group
-from tesselite.assessment.quality import histogram
-from tesselite.experiments.paper_numbers import NUMBERS, numbers_table
-from tesselite.experiments.reproduce_claims import CLAIMS, claims_table
-from tesselite.experiments.reproduce_studies import STUDIES, scaled
+from tesselite.assessment.expected_quality import histogram
+from tesselite.paper.claims import CLAIMS, claims_table
+from tesselite.paper.numbers import NUMBERS, numbers_table
+from tesselite.paper.studies import STUDIES, scaled
 from test_compare import trial
 
 

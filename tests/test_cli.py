@@ -19,7 +19,7 @@ import pytest
 import tesselite as tl
 from tesselite.cli import main
 from tesselite.cli.running import tell
-from tesselite.run import Summary
+from tesselite.runs.run import Summary
 
 COMMANDS = ("problems", "run", "resume", "info", "export", "cvt")
 RUN_KEYS = {

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from tesselite.assessment.comparing_runs import check_comparable, compare_folders
 from tesselite.assessment.comparison import Comparison, Group, Measure
+from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics
-from tesselite.assessment.quality import histogram
 from tesselite.assessment.trial import Trial
 from tesselite.report.comparison_figures import (
     colours,
@@ -316,7 +316,7 @@ def fall(x):
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     from tesselite.problems import by_name
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy_compare.py").write_text(TOY)
@@ -353,7 +353,7 @@ def test_compare_folders(runs):
 
 def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
     from tesselite.problems import by_name
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     for name in ("sphere:2", "rastrigin:2"):
         start(by_name(name), runs / name[:6], spec=name, evaluations=200, grid=4, seed=1)
@@ -370,7 +370,7 @@ def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
 
 def test_what_a_reader_of_a_comparison_should_know(runs):
     from tesselite.problems import by_name
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
     assert check_comparable({"a": [runs / "fine-0"], "b": [runs / "fine-1"]}) == []
@@ -389,7 +389,7 @@ def test_what_a_reader_of_a_comparison_should_know(runs):
 def test_command_line(runs):
     from tesselite.cli.app import app
     from tesselite.problems import by_name
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
     run = CliRunner().invoke

@@ -10,22 +10,22 @@ import time
 from pathlib import Path
 
 import tesselite
-from tesselite import compiled
+from tesselite.compiled import kernels as compiled
 
 PACKAGE = Path(tesselite.__file__).parent
 
 CALL = """
 import numpy as np
-from tesselite import elitism
+from tesselite.archive import elitism
 elitism.find_rows(np.empty(0, np.int64), np.arange(3), np.array([2, 0]), out := np.zeros(2, np.int64))
 assert out.tolist() == [2, 0]
 """
 
 
 PROGRAM = """
-from tesselite import compiled
-from tesselite.breeding import words_per_offspring
-print(compiled._kernel_cache("tesselite.breeding"), words_per_offspring(4, 7))
+from tesselite.compiled import kernels as compiled
+from tesselite.emitters.breeding import words_per_offspring
+print(compiled._kernel_cache("tesselite.emitters.breeding"), words_per_offspring(4, 7))
 """
 
 
@@ -54,8 +54,13 @@ def test_without_a_place_for_it_everything_works_and_nothing_is_left_beside_the_
 
 
 def test_modules_behind_a_module_are_those_it_imports_directly_and_through_others():
-    behind = compiled._modules_behind("tesselite.loop")
-    assert {"tesselite.loop", "tesselite.breeding", "tesselite.fast_math", "tesselite.crew"} <= set(behind)
+    behind = compiled._modules_behind("tesselite.search.loop")
+    assert {
+        "tesselite.search.loop",
+        "tesselite.emitters.breeding",
+        "tesselite.compiled.fast_math",
+        "tesselite.compiled.crew",
+    } <= set(behind)
     assert "tesselite.tessellation.nearest.tree" in behind
     assert "tesselite.cli.app" not in behind
 
@@ -73,7 +78,7 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
 
     folder, words = run()
     assert run() == [folder, words]
-    other = copy / "fast_math.py"  # breeding's kernels call into it
+    other = copy / "compiled" / "fast_math.py"  # breeding's kernels call into it
     other.write_text(other.read_text() + "\n# changed\n")
     assert run()[0] != folder
     unrelated = copy / "run.py"

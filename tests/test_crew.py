@@ -8,7 +8,7 @@ import numba
 import numpy as np
 import pytest
 
-from tesselite import crew
+from tesselite.compiled import crew
 
 
 @numba.njit(nogil=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tesselite.feature_space import FeatureSpace
-from tesselite.seeds import Purpose, generator
+from tesselite.base.seeds import Purpose, generator
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import VoronoiTessellation, cvt, samplers
 from tesselite.tessellation.cells import ExactCells, hexagonal_rows, measure_cells
 from tesselite.tessellation.fresh import nested_rows

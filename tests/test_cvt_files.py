@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import VoronoiTessellation, cvt, samplers
 from tesselite.tessellation.cache import clear_cache, list_cache
 from tesselite.tessellation.files import load_tessellation

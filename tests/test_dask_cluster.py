@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 
 import worker_problems as problems
-from tesselite.execution import Execution
-from tesselite.run import resume, start
-from tesselite.workers import WorkersLost
-from tesselite.workers.dask_cluster import DaskWorkers
-from tesselite.workers.farm import Farm
+from tesselite.execution.execution import Execution
+from tesselite.execution.workers import WorkersLost
+from tesselite.execution.workers.dask_cluster import DaskWorkers
+from tesselite.execution.workers.farm import Farm
+from tesselite.runs.run import resume, start
 
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from tesselite.evaluation_log import EvaluationLog
-from tesselite.workers.farm import Result
+from tesselite.execution.log import EvaluationLog
+from tesselite.execution.workers.farm import Result
 
 RECORD = 44  # bytes of a record with two features
 
@@ -50,7 +50,7 @@ def test_a_log_gives_back_what_was_written(tmp_path):
 
 def test_a_log_that_is_opened_again_goes_on_with_its_reasons_and_its_limit(tmp_path, monkeypatch):
     results = make_log(tmp_path)
-    monkeypatch.setattr("tesselite.evaluation_log._FAILURES", 8)
+    monkeypatch.setattr("tesselite.execution.log._FAILURES", 8)
     again = EvaluationLog(tmp_path, 2)
     nothing = np.full(2, np.nan)
     for number, reason in ((20, "reason 1"), (21, "another"), (22, "reason 0")):

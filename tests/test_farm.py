@@ -15,13 +15,13 @@ import pytest
 from loky import ProcessPoolExecutor as LokyExecutor
 
 import worker_problems as problems
-from tesselite.evaluation import FITNESS_NOT_FINITE
-from tesselite.workers import Workers, WorkersLost, open_workers
-from tesselite.workers.dask_cluster import DaskWorkers
-from tesselite.workers.farm import Farm, Halted, Item, Result
-from tesselite.workers.payload import Payload
-from tesselite.workers.processes import Processes
-from tesselite.workers.task import Outcome, Task
+from tesselite.archive.evaluation import FITNESS_NOT_FINITE
+from tesselite.execution.workers import Workers, WorkersLost, open_workers
+from tesselite.execution.workers.dask_cluster import DaskWorkers
+from tesselite.execution.workers.farm import Farm, Halted, Item, Result
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.processes import Processes
+from tesselite.execution.workers.task import Outcome, Task
 
 ROWS = problems.BOX.random(120, np.random.default_rng(0))
 BAD = ROWS[:, 2] > 0.9  # what is poison to `poison` and never ends in `hanging`

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from tesselite import fast_math
-from tesselite.fast_math import fill_normals, random_word, sincos, sincos_turns, uniform_index, unit_uniform
+from tesselite.compiled import fast_math
+from tesselite.compiled.fast_math import fill_normals, random_word, sincos, sincos_turns, uniform_index, unit_uniform
 
 MASK = 2**64 - 1
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.cli.picturing import make_film
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
 from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths, plot_walk
 from tesselite.report.style import figure
-from tesselite.run import start
+from tesselite.runs.run import start
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tesselite.experiments.hexapod import PAPER
+from tesselite.paper.hexapod import PAPER
 from tesselite.problems.hexapod_locomotion import DESCRIPTORS, TRIPOD, body, hexapod
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import (

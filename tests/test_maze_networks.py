@@ -12,7 +12,7 @@ from scipy import stats
 
 from maze_oracle import OracleNetwork
 from tesselite.problems.maze_navigation import Mutation, Networks, maze
-from tesselite.solution_space import SolutionSpace
+from tesselite.spaces.solutions import SolutionSpace
 
 SPACE = Networks()
 NONE = dict.fromkeys(("weight", "rewire", "bias", "add", "delete", "split", "delete_neuron"), 0.0)

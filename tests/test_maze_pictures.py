@@ -16,7 +16,7 @@ from tesselite.problems.maze_navigation.pictures import (
     draw_world,
 )
 from tesselite.report.style import figure
-from tesselite.search import illuminate
+from tesselite.search.map_elites import illuminate
 
 
 def test_a_world_is_drawn_upright_with_its_start_and_goal():

@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from tesselite.experiments.maze import PAPER, REPORTED
-from tesselite.experiments.paper import paper_settings
+from tesselite.paper.maze import PAPER, REPORTED
+from tesselite.paper.settings import paper_settings
 from tesselite.problems import by_name
 from tesselite.problems.maze_navigation import DESCRIPTORS, Robot, World, maze
 from tesselite.problems.maze_navigation.trajectories import sample_trajectories

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest import build_index
 from tesselite.tessellation.nearest.powers import LEAST, MOST, TOLERANCE, lane_powers
 

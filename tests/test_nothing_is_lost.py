@@ -11,9 +11,9 @@ import pytest
 
 import tesselite as tl
 from hill_runs import contents, make
-from tesselite.atomic import write_atomically
+from tesselite.base.atomic import write_atomically
 from tesselite.cli import main
-from tesselite.run import resume, start
+from tesselite.runs.run import resume, start
 
 SETTINGS = {"evaluations": 600, "grid": [5, 5], "initial": 200, "batch_size": 100, "seed": 1}
 

@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 
 import tesselite as tl
 from report_runs import bowl_run
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.plots import plot_run

@@ -14,7 +14,8 @@ import pytest
 
 import tesselite as tl
 from tesselite import problems
-from tesselite.evaluation import Evaluation, Problem
+from tesselite.archive.evaluation import Evaluation
+from tesselite.problems.problem import Problem
 
 SPECS = [
     "arm",

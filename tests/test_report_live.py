@@ -12,7 +12,7 @@ import pytest
 
 from report_runs import bowl_run, walk_run
 from tesselite.report.live import LiveServer
-from tesselite.run_folder import RunFolder
+from tesselite.runs.folder import RunFolder
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 import tesselite as tl
 from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
 from tesselite.report.page.html import document_of, page_of, run_names
@@ -26,8 +26,8 @@ from tesselite.report.page.niches import from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, document_text, plain, whole_numbers
 from tesselite.report.page.run_data import command_of, locked, read_run
 from tesselite.report.page.views import describe_view, describe_views
-from tesselite.run import resume
-from tesselite.run_folder import RunFolder
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import resume
 
 TESTS = Path(__file__).parent
 

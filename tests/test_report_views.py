@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from tesselite.feature_space import LOG, FeatureSpace, Scale
 from tesselite.problems.maze_navigation import World
 from tesselite.problems.planar_arm import posture
 from tesselite.report.page.niches import describe_features
+from tesselite.spaces.features import LOG, FeatureSpace, Scale
 
 
 def test_arm():

@@ -15,11 +15,11 @@ import pytest
 
 from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
-from tesselite.experiments import reproduce
-from tesselite.experiments.reproduce_forecast import forecast
-from tesselite.experiments.reproduce_report import write_report
-from tesselite.experiments.reproduce_studies import STUDIES, Pair, Study, of_descriptors, scaled
-from tesselite.workers.task import Outcome, Workers
+from tesselite.execution.workers.task import Outcome, Workers
+from tesselite.paper import reproduce
+from tesselite.paper.studies import STUDIES, Pair, Study, of_descriptors, scaled
+from tesselite.paper.study_forecast import forecast
+from tesselite.paper.study_report import write_report
 
 TOY = """
 import tesselite as tl
@@ -90,7 +90,7 @@ def test_a_trial_tells_what_the_archive_was(toy):
     jobs = reproduce.missing_jobs(STUDY, toy, 1, threads=1, keep_runs=True)
     reproduce.carry_out(jobs)
     trial = Trial.load(reproduce.trial_file(toy, "cvt", 0))
-    from tesselite.archive import Archive
+    from tesselite.archive.archive import Archive
 
     archive = Archive.load(next(toy.glob("work/cvt-000-*/archive.parquet")))
     assert trial.metrics.filled == len(archive) == trial.assessed
@@ -366,7 +366,7 @@ def test_scaled():
 def test_descriptors_choose_what_is_run_and_the_report_tells_of_all_that_is_there(toy, monkeypatch):
     from typer.testing import CliRunner
 
-    import tesselite.experiments.reproduce_studies as studies
+    import tesselite.paper.studies as studies
     from tesselite.cli.app import app
 
     other = replace(STUDY.pairs[0], name="grid-other", descriptor="other", grid=4)
@@ -398,7 +398,7 @@ def test_a_file_in_place_of_the_folder_is_told_before_any_work(tmp_path):
 def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy, monkeypatch):
     from typer.testing import CliRunner
 
-    import tesselite.experiments.reproduce_studies as studies
+    import tesselite.paper.studies as studies
     from tesselite.cli.app import app
 
     other = replace(STUDY, name="toy2", pairs=tuple(replace(p, descriptor="9d") for p in STUDY.pairs))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesselite.archive_file import load_checkpoint
+from tesselite.archive.file import load_checkpoint
 
 ARM = ("arm:6", "--niches", "300", "--evaluations", "2_000_000", "--batch-size", "64", "--checkpoint", "0.05")
 PLAIN = ("plain_problem:hill", "--grid", "9x8", "--evaluations", "6000", "--batch-size", "60", "--checkpoint", "0.05")

@@ -17,10 +17,10 @@ import pytest
 
 import tesselite as tl
 from hill_runs import FEATURES, contents, make, refused
-from tesselite.archive_file import load_archive, load_checkpoint
-from tesselite.atomic import write_atomically
-from tesselite.run import resume, start
-from tesselite.run_folder import PROGRESS, RUN_FILES, RunFolder, progress_of
+from tesselite.archive.file import load_archive, load_checkpoint
+from tesselite.base.atomic import write_atomically
+from tesselite.runs.folder import PROGRESS, RUN_FILES, RunFolder, progress_of
+from tesselite.runs.run import resume, start
 
 # -- what is in it ---------------------------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ def test_a_folder_in_use_is_refused_by_run_and_resume(grid_folder):
 
 
 def test_another_process_cannot_run_in_a_folder_in_use(grid_folder):
-    code = "import sys, tesselite.run_folder as r, pathlib; r.RunFolder.open(pathlib.Path(sys.argv[1])).__enter__()"
+    code = "import sys, tesselite.runs.folder as r, pathlib; r.RunFolder.open(pathlib.Path(sys.argv[1])).__enter__()"
     with RunFolder.open(grid_folder):
         done = subprocess.run([sys.executable, "-c", code, grid_folder], capture_output=True, text=True, check=False)
     assert "another process is running here" in done.stderr
@@ -209,7 +209,7 @@ def test_a_run_that_starts_while_another_process_looks_waits_for_it(grid_folder,
             if len(pauses) == 3:
                 fcntl.flock(looking, fcntl.LOCK_UN)
 
-        monkeypatch.setattr("tesselite.run_folder.time.sleep", sleep)
+        monkeypatch.setattr("tesselite.runs.folder.time.sleep", sleep)
         with RunFolder.open(grid_folder):
             assert len(pauses) == 3
             with pytest.raises(BlockingIOError):  # the lock is the run's own now

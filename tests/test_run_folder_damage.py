@@ -13,9 +13,9 @@ import pytest
 
 import tesselite as tl
 from hill_runs import make, refused
-from tesselite.archive_file import load_archive
-from tesselite.run import resume, start
-from tesselite.run_folder import RunFolder
+from tesselite.archive.file import load_archive
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import resume, start
 
 
 def edit_settings(folder: Path, **changes) -> None:

@@ -12,9 +12,9 @@ import pytest
 
 import tesselite as tl
 from hill_runs import contents, make, refused
-from tesselite.archive_file import load_archive, load_checkpoint
-from tesselite.run import Interrupted, resume, start
-from tesselite.run_folder import RunFolder
+from tesselite.archive.file import load_archive, load_checkpoint
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import Interrupted, resume, start
 
 # -- resuming --------------------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ def test_a_run_that_crashed_before_its_first_checkpoint_starts_over(tmp_path, cv
 
 
 def test_a_run_that_crashed_while_its_niches_were_constructed_can_be_resumed(tmp_path, cvt_run, monkeypatch):
-    from tesselite import run
+    from tesselite.runs import run
 
     def crash(*_, **__):
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ import pytest
 
 import tesselite as tl
 from tesselite.report.page.run_data import command_of, read_run
-from tesselite.run import Interrupted, resume, start
+from tesselite.runs.run import Interrupted, resume, start
 
 SCALED = """
 import numpy as np
@@ -90,7 +90,7 @@ def test_scales_of_the_users_own_keep_no_command_from_reading_a_run(tmp_path, mo
 
 
 def test_the_command_of_islands_and_of_an_asynchronous_run_names_them(tmp_path):
-    from tesselite.execution import Execution
+    from tesselite.execution.execution import Execution
 
     arm = tl.problems.arm(3)
     options = {"evaluations": 400, "grid": 4, "initial": 100, "batch_size": 50, "seed": 1}

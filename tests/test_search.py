@@ -14,10 +14,10 @@ import pytest
 from scipy import stats
 
 import tesselite as tl
-from tesselite import loop as compiled
-from tesselite.scaling import all_finite
-from tesselite.search import batches
-from tesselite.variation import gaussian, iso_line, polynomial, resample, sbx
+from tesselite.emitters.operators import gaussian, iso_line, polynomial, resample, sbx
+from tesselite.search import loop as compiled
+from tesselite.search.map_elites import batches
+from tesselite.spaces.scaling import all_finite
 
 FEATURES = {"a": (0, 1), "b": (0, 1)}
 SPACE = tl.FeatureSpace(FEATURES)

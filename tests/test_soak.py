@@ -15,10 +15,10 @@ import pytest
 
 import tesselite as tl
 import worker_problems as problems
-from tesselite.evaluation_log import EvaluationLog
-from tesselite.execution import Execution
-from tesselite.run import replay, resume, start
-from tesselite.workers.processes import Processes
+from tesselite.execution.execution import Execution
+from tesselite.execution.log import EvaluationLog
+from tesselite.execution.workers.processes import Processes
+from tesselite.runs.run import replay, resume, start
 
 SECONDS = float(os.environ.get("TESSELITE_SOAK_SECONDS", "600"))
 

@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from tesselite.seeds import Purpose, checked_seed, generator, key
-from tesselite.threads import available_threads, checked_threads, in_chunks
+from tesselite.base.seeds import Purpose, checked_seed, generator, key
+from tesselite.base.threads import available_threads, checked_threads, in_chunks
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

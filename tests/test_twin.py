@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from tesselite.breeding import draw_parents
-from tesselite.fast_math import fill_normals
-from tesselite.seeds import Purpose, generator
+from tesselite.base.seeds import Purpose, generator
+from tesselite.compiled.fast_math import fill_normals
+from tesselite.emitters.breeding import draw_parents
 
 PAGE = Path(__file__).parent.parent / "examples" / "cvt_map_elites_in_one_page.py"
 SEED, INITIAL, BATCH, EVALUATIONS, JOINTS = 7, 250, 100, 5030, 10

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from tesselite.uninterrupted import uninterrupted
+from tesselite.base.interruption import uninterrupted
 
 NICHES = tl.GridTessellation(tl.FeatureSpace.unit(2), 100)
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import tesselite as tl
-from tesselite import variation
-from tesselite.fast_math import fill_normals
-from tesselite.variation import by_name, gaussian, iso_line, polynomial, resample, sbx
+from tesselite.compiled.fast_math import fill_normals
+from tesselite.emitters import operators as variation
+from tesselite.emitters.operators import by_name, gaussian, iso_line, polynomial, resample, sbx
 
 MASK = 2**64 - 1
 BOX = tl.Box(5, [-1, 0, 2, -10, 0.5], [1, 1, 8, 10, 0.75])

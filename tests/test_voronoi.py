@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import VoronoiTessellation
 
 SPACE = FeatureSpace({"speed": (0, 10), "height": (-1, 1)})

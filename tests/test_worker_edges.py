@@ -16,20 +16,20 @@ import pytest
 
 import tesselite as tl
 import worker_problems as problems
-from tesselite.evaluation import Evaluation
-from tesselite.evaluation_log import EvaluationLog
-from tesselite.execution import Execution
-from tesselite.run import replay, resume, start
-from tesselite.run_folder import RunFolder
-from tesselite.search import MapElites, batches
-from tesselite.steady_state import steady_steps
-from tesselite.uninterrupted import uninterrupted
-from tesselite.workers import WorkersLost
-from tesselite.workers.executor import ExecutorWorkers
-from tesselite.workers.farm import Farm, Result
-from tesselite.workers.payload import Payload
-from tesselite.workers.processes import Processes
-from tesselite.workers.task import Outcome, Task, Workers
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.interruption import uninterrupted
+from tesselite.execution.asynchronous import steady_steps
+from tesselite.execution.execution import Execution
+from tesselite.execution.log import EvaluationLog
+from tesselite.execution.workers import WorkersLost
+from tesselite.execution.workers.executor import ExecutorWorkers
+from tesselite.execution.workers.farm import Farm, Result
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.processes import Processes
+from tesselite.execution.workers.task import Outcome, Task, Workers
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import replay, resume, start
+from tesselite.search.map_elites import MapElites, batches
 
 SETTINGS = {"evaluations": 120, "grid": [8, 8], "initial": 40, "batch_size": 20, "seed": 3}
 
@@ -295,7 +295,7 @@ def test_a_handler_that_another_signal_sets_meanwhile_stays():
 
 
 def test_a_thread_that_does_not_start_leaves_no_other_waiting(monkeypatch):
-    from tesselite.loop import CompiledLoop
+    from tesselite.search.loop import CompiledLoop
 
     arm = tl.problems.arm(3)
     search = MapElites(arm.solutions, tl.GridTessellation(arm.features, 20), initial=200, seed=1)

@@ -17,16 +17,16 @@ import pytest
 import tesselite as tl
 import worker_problems as problems
 from tesselite.cli import main
-from tesselite.evaluation_log import EvaluationLog
-from tesselite.execution import Execution
-from tesselite.islands import island_steps
-from tesselite.run import Interrupted, replay, resume, start
-from tesselite.run_folder import RunFolder
-from tesselite.search import MapElites
-from tesselite.steady_state import SteadyState
-from tesselite.workers import WorkersLost
-from tesselite.workers.farm import Result
-from tesselite.workers.processes import Processes
+from tesselite.execution.asynchronous import SteadyState
+from tesselite.execution.execution import Execution
+from tesselite.execution.islands import island_steps
+from tesselite.execution.log import EvaluationLog
+from tesselite.execution.workers import WorkersLost
+from tesselite.execution.workers.farm import Result
+from tesselite.execution.workers.processes import Processes
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import Interrupted, replay, resume, start
+from tesselite.search.map_elites import MapElites
 
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}

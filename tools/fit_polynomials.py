@@ -1,4 +1,4 @@
-"""Derive the polynomials of `tesselite.fast_math`: run it, compare what it prints with the module's constants.
+"""Derive the polynomials of `tesselite.compiled.fast_math`: run it, compare what it prints with the module's constants.
 
 Each is the interpolant at Chebyshev nodes, computed in 50 digits, of a function divided by the factor that is kept
 exact; needs mpmath (`pip install mpmath`). The errors that the rounded polynomials reach are tested in

@@ -16,10 +16,10 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 import tesselite as tl
-from tesselite import variation
 from tesselite.assessment.scenarios import assess_run
+from tesselite.emitters import operators as variation
 from tesselite.report.page import write_report
-from tesselite.run import start
+from tesselite.runs.run import start
 
 COMPARED = [f"{kind}-{seed}" for kind in ("iso-line", "gaussian") for seed in range(4)]
 # Page, runs, width, height, dark, what to do before the picture is taken.

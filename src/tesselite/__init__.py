@@ -11,51 +11,55 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tesselite import problems, variation
-    from tesselite.archive import Added, Archive, Elite, Elites, Status
+    from tesselite import problems
+    from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
+    from tesselite.archive.evaluation import Evaluation
     from tesselite.assessment.metrics import measure, project, spread
     from tesselite.assessment.scenarios import Assessment, assess
-    from tesselite.evaluation import Evaluation, Problem
-    from tesselite.fast_math import sincos
-    from tesselite.feature_space import FeatureSpace, Scale
-    from tesselite.function_problem import problem
-    from tesselite.run import resume
-    from tesselite.search import MapElites, NothingValid, illuminate
-    from tesselite.solution_space import Box, Levels, SolutionSpace
+    from tesselite.compiled.fast_math import sincos
+    from tesselite.emitters import operators as variation
+    from tesselite.problems.problem import Problem
+    from tesselite.problems.user_function import problem
+    from tesselite.runs.run import resume
+    from tesselite.search.map_elites import MapElites, NothingValid, illuminate
+    from tesselite.spaces.features import FeatureSpace, Scale
+    from tesselite.spaces.solutions import Box, Levels, SolutionSpace
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _HOME = {
-    "Added": "archive",
-    "Archive": "archive",
+    "Added": "archive.archive",
+    "Archive": "archive.archive",
     "Assessment": "assessment.scenarios",
-    "Box": "solution_space",
-    "Elite": "archive",
-    "Elites": "archive",
-    "Evaluation": "evaluation",
-    "FeatureSpace": "feature_space",
+    "Box": "spaces.solutions",
+    "Elite": "archive.archive",
+    "Elites": "archive.archive",
+    "Evaluation": "archive.evaluation",
+    "FeatureSpace": "spaces.features",
     "GridTessellation": "tessellation.grid",
-    "Levels": "solution_space",
-    "MapElites": "search",
-    "NothingValid": "search",
-    "Problem": "evaluation",
-    "Scale": "feature_space",
-    "SolutionSpace": "solution_space",
-    "Status": "archive",
+    "Levels": "spaces.solutions",
+    "MapElites": "search.map_elites",
+    "NothingValid": "search.map_elites",
+    "Problem": "problems.problem",
+    "Scale": "spaces.features",
+    "SolutionSpace": "spaces.solutions",
+    "Status": "archive.archive",
     "VoronoiTessellation": "tessellation.voronoi",
     "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
-    "illuminate": "search",
+    "illuminate": "search.map_elites",
     "measure": "assessment.metrics",
-    "problem": "function_problem",
+    "problem": "problems.user_function",
     "problems": "problems",
     "project": "assessment.metrics",
-    "resume": "run",
-    "sincos": "fast_math",
+    "resume": "runs.run",
+    "sincos": "compiled.fast_math",
     "spread": "assessment.metrics",
-    "variation": "variation",
+    "variation": "emitters.operators",
 }
+
+_MODULES = {"problems", "variation"}
 
 __all__ = [
     "Added",
@@ -93,7 +97,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'tesselite' has no attribute {name!r}")
     module = importlib.import_module(f"tesselite.{_HOME[name]}")
-    value = module if _HOME[name] == name else getattr(module, name)
+    value = module if name in _MODULES else getattr(module, name)
     globals()[name] = value
     return value
 

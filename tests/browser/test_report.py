@@ -11,7 +11,7 @@ import pytest
 
 import tesselite as tl
 from report_runs import EVIL, bowl_run, walk, walk_run
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.report.page import write_report
 
 LOAD_SECONDS = 3.0
@@ -345,7 +345,7 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     space = walk().features
     centroids = np.random.default_rng(1).random((n_niches, 2))
     niches = tl.VoronoiTessellation(space, centroids)
-    from tesselite.run import start
+    from tesselite.runs.run import start
 
     start(
         walk(),

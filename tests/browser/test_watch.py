@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from report_runs import walk, walk_run
 from tesselite.report.live import LiveServer
-from tesselite.run import start
+from tesselite.runs.run import start
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Comparing run folders: assess what is not assessed yet, and bring all runs to common fitness levels.
 
 The comparison itself is in `comparison`; reproductions of the paper compare trials that they kept, in
-`tesselite.experiments`.
+`tesselite.paper`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.scenarios import Progress, assess_run
 from tesselite.assessment.trial import summarise_run
-from tesselite.evaluation import TRAINING
-from tesselite.run_folder import RunFolder
+from tesselite.problems.problem import TRAINING
+from tesselite.runs.folder import RunFolder
 
 _LEVELS = 200
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.assessment.quality import ExpectedQuality, shares_of_histogram
+from tesselite.archive.evaluation import Direction
+from tesselite.assessment.expected_quality import ExpectedQuality, shares_of_histogram
 from tesselite.assessment.statistics import holm, mann_whitney, median, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
-from tesselite.evaluation import TRAINING, Direction
+from tesselite.problems.problem import TRAINING
 
 Floats = npt.NDArray[np.float64]
 

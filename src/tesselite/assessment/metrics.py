@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive import Archive, Tessellation
+from tesselite.archive.archive import Archive, Tessellation
+from tesselite.archive.evaluation import Direction
 from tesselite.assessment.neighbours import nearest_distances
-from tesselite.evaluation import Direction, Problem
+from tesselite.problems.problem import Problem
 
 SPREAD_AT_MOST = 50_000
 """Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""

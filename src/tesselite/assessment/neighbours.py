@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.base.threads import checked_threads, in_chunks
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.voronoi import checked_p
-from tesselite.threads import checked_threads, in_chunks
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,15 +18,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite import __version__
-from tesselite.archive import Archive, Elites
-from tesselite.atomic import write_atomically
-from tesselite.evaluation import TRAINING, Direction, Evaluation, Problem
-from tesselite.execution import Execution, evaluator
-from tesselite.search import checked_count
-from tesselite.seeds import Purpose, checked_seed, generator
-from tesselite.solution_space import Rows
-from tesselite.threads import checked_threads
-from tesselite.workers.farm import RETRIES
+from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.atomic import write_atomically
+from tesselite.base.seeds import Purpose, checked_seed, generator
+from tesselite.base.threads import checked_threads
+from tesselite.execution.execution import Execution, evaluator
+from tesselite.execution.workers.farm import RETRIES
+from tesselite.problems.problem import TRAINING, Problem
+from tesselite.search.map_elites import checked_count
+from tesselite.spaces.solutions import Rows
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, int], object]
@@ -326,8 +327,8 @@ def assess_run(
 
     If there are more elites than `at_most`, another draw than the usual one has a file of its own beside it.
     """
-    from tesselite.run_folder import RunFolder
-    from tesselite.run_problem import problem_of, run_archive
+    from tesselite.runs.folder import RunFolder
+    from tesselite.runs.problem import problem_of, run_archive
 
     place = RunFolder.open(Path(folder))
     settings, _ = place.read_settings()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tesselite.atomic import write_atomically
+from tesselite.base.atomic import write_atomically
 
 _LATEX = {
     "\\": r"\textbackslash{}",

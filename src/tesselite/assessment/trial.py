@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
+from tesselite.archive.evaluation import Direction
+from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics, measure
-from tesselite.assessment.quality import histogram
 from tesselite.assessment.scenarios import Assessment
-from tesselite.atomic import write_atomically
-from tesselite.evaluation import Direction
-from tesselite.run_folder import RunFolder
-from tesselite.run_problem import run_archive
+from tesselite.base.atomic import write_atomically
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.problem import run_archive
 
 FORMAT = 1
 PROGRESS = ("evaluations", "coverage", "best_fitness", "qd_score")

@@ -81,7 +81,7 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
 
 def _retries(given: int | None, on_workers: bool = True) -> int:
     """Tries more for an evaluation: those given, which only workers make use of, or the usual ones."""
-    from tesselite.workers.farm import RETRIES
+    from tesselite.execution.workers.farm import RETRIES
 
     if given is not None and not on_workers:
         raise ValueError("--retries: is for evaluation on workers; expected with --workers, --dask or --asynchronous")
@@ -89,7 +89,7 @@ def _retries(given: int | None, on_workers: bool = True) -> int:
 
 
 def _execution(workers: int | None, dask: str | None, retries: int | None, timeout: float | None, **how: Any) -> Any:
-    from tesselite.execution import Execution
+    from tesselite.execution.execution import Execution
 
     named = _one_of(workers, dask)
     on_workers = named is not None or any(how.values())

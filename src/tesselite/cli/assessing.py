@@ -17,8 +17,8 @@ from tesselite.cli.display import print_json
 
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment
-    from tesselite.experiments.reproduce import Display, Job
-    from tesselite.experiments.reproduce_studies import Study
+    from tesselite.paper.reproduce import Display, Job
+    from tesselite.paper.studies import Study
 
 _PLAIN_SECONDS = 5.0
 _PLAIN_SECONDS_STUDY = 30.0
@@ -44,7 +44,7 @@ def assess_runs(
     from tesselite.assessment.metrics import measure
     from tesselite.assessment.scenarios import AT_MOST, assess_run
     from tesselite.assessment.tables import Table
-    from tesselite.run_problem import run_archive
+    from tesselite.runs.problem import run_archive
 
     if not all(math.isfinite(x) for x in share):
         raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
@@ -85,7 +85,7 @@ def _or_dash(value: float | None) -> str:
 
 
 def _shares(found: Assessment, setting: str, levels: Sequence[float]) -> list[float]:
-    from tesselite.assessment.quality import share
+    from tesselite.assessment.expected_quality import share
 
     return [float(share(found.fitness[setting], x, found.direction)) for x in levels]
 
@@ -210,7 +210,7 @@ def reproduce_study(
     as_json: bool,
 ) -> None:
     """Run what is missing of a study, then write its tables, figures and report."""
-    from tesselite.experiments.reproduce_studies import SETS, STUDIES, of_descriptors, scaled
+    from tesselite.paper.studies import SETS, STUDIES, of_descriptors, scaled
 
     _check_folder(out)
     if name == "concept":
@@ -284,10 +284,10 @@ def carry_out_study(
     quiet: bool,
 ) -> dict[str, Any]:
     """One study: forecast, trials of what is wanted of it, a report of all that is there; returns what to tell."""
-    from tesselite.experiments import reproduce
-    from tesselite.experiments.reproduce_forecast import forecast
-    from tesselite.experiments.reproduce_report import write_report
-    from tesselite.threads import available_threads
+    from tesselite.base.threads import available_threads
+    from tesselite.paper import reproduce
+    from tesselite.paper.study_forecast import forecast
+    from tesselite.paper.study_report import write_report
 
     if report_only:
         return {"study": study.name, "files": [str(file) for file in write_report(study, out, kind)]}
@@ -359,7 +359,7 @@ def _study_display(quiet: bool) -> Iterator[Display | None]:
 
 
 def _bars(bars: Any) -> Display:
-    from tesselite.experiments.reproduce import Display
+    from tesselite.paper.reproduce import Display
 
     class Bars(Display):
         """The whole above, what runs below."""
@@ -382,7 +382,7 @@ def _bars(bars: Any) -> Display:
 
 
 def _lines() -> Display:
-    from tesselite.experiments.reproduce import Display
+    from tesselite.paper.reproduce import Display
 
     class Lines(Display):
         """A line for each finished job, and every half minute where the running ones are."""

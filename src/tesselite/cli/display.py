@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tesselite.run import Observer
-    from tesselite.search import MapElites
+    from tesselite.runs.run import Observer
+    from tesselite.search.map_elites import MapElites
 
 _PLAIN_SECONDS = 5.0
 

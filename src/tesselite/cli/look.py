@@ -34,16 +34,16 @@ def show_problems(as_json: bool) -> None:
 
 
 def _archive(path: Path) -> Any:
-    from tesselite.archive import Archive
-    from tesselite.run_problem import run_archive
+    from tesselite.archive.archive import Archive
+    from tesselite.runs.problem import run_archive
 
     return run_archive(path)[0] if path.is_dir() else Archive.load(path)
 
 
 def show_info(path: Path, as_json: bool) -> None:
     """What a run is and how far it came, or what an archive holds."""
-    from tesselite.run_folder import RunFolder
-    from tesselite.run_problem import how_to_resume, run_archive
+    from tesselite.runs.folder import RunFolder
+    from tesselite.runs.problem import how_to_resume, run_archive
 
     about: dict[str, Any] = {}
     if path.is_dir():
@@ -107,10 +107,10 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     """
     import numpy as np
 
-    from tesselite.archive_file import save_archive
+    from tesselite.archive.file import save_archive
     from tesselite.assessment.tables import as_text
-    from tesselite.atomic import write_atomically
-    from tesselite.run_folder import check_output
+    from tesselite.base.atomic import write_atomically
+    from tesselite.runs.folder import check_output
 
     if out is not None:
         check_output("--out", out)

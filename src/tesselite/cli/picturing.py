@@ -26,11 +26,11 @@ def plot(folder: Path, out: Path | None, kind: str, as_json: bool) -> None:
 
 def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
     """Film one elite of a run of the hexapod and say where the film is."""
-    from tesselite.archive import Archive
+    from tesselite.archive.archive import Archive
     from tesselite.problems.hexapod_locomotion import Hexapod
     from tesselite.problems.hexapod_locomotion.film import film
-    from tesselite.run_folder import RunFolder, check_output
-    from tesselite.run_problem import problem_of
+    from tesselite.runs.folder import RunFolder, check_output
+    from tesselite.runs.problem import problem_of
 
     check_output("--out", out)
     place = RunFolder.open(folder)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tesselite.base.seeds import checked_seed
 from tesselite.cli.display import print_json, shown_construction, shown_progress
-from tesselite.execution import Execution
-from tesselite.run import Interrupted, Summary, replay, resume, start
-from tesselite.run_folder import progress_of
-from tesselite.seeds import checked_seed
+from tesselite.execution.execution import Execution
+from tesselite.runs.folder import progress_of
+from tesselite.runs.run import Interrupted, Summary, replay, resume, start
 
 if TYPE_CHECKING:
     from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -47,14 +47,14 @@ def run_problem(
     as_json: bool,
 ) -> None:
     """Start a run and tell how it ended."""
+    from tesselite.emitters.operators import by_name as operator_by_name
     from tesselite.problems import by_name
-    from tesselite.search import BATCH_SIZE, INITIAL
-    from tesselite.variation import by_name as operator_by_name
+    from tesselite.search.map_elites import BATCH_SIZE, INITIAL
 
     problem = by_name(spec)
     seed = checked_seed(seed)
     if paper:
-        from tesselite.experiments.paper import paper_settings
+        from tesselite.paper.settings import paper_settings
 
         paper_says = paper_settings(spec)
         if grid is None and centroids is None:
@@ -160,8 +160,8 @@ def resume_run(
 
 def replay_run(folder: Path, as_json: bool) -> None:
     """Replay an asynchronous run and say whether the archive is the one that it left; exit code 1 if it is not."""
-    from tesselite.archive import Archive
-    from tesselite.run_folder import RunFolder
+    from tesselite.archive.archive import Archive
+    from tesselite.runs.folder import RunFolder
 
     search = replay(folder)
     kept = Archive.load(RunFolder.open(folder).archive_file, search.archive.tessellation)

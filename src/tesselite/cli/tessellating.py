@@ -11,9 +11,9 @@ from typing import Any
 
 import typer
 
-from tesselite.atomic import cannot_write
+from tesselite.base.atomic import cannot_write
 from tesselite.cli.display import print_json, shown_construction
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import p_to_json
 
 
@@ -58,8 +58,8 @@ def make_cvt(
 
     Or only forecast what that would cost. Whatever is wrong with the files shows before the construction.
     """
-    from tesselite.run_folder import check_output
-    from tesselite.seeds import checked_seed
+    from tesselite.base.seeds import checked_seed
+    from tesselite.runs.folder import check_output
     from tesselite.tessellation.files import check_ending
 
     space = _space(dims, spec)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tesselite.evaluation import Problem
+from tesselite.problems.problem import Problem
 
 if TYPE_CHECKING:
     from tesselite.problems.functions import rastrigin, sphere

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from tesselite.block import native_block
-from tesselite.evaluation import Problem
-from tesselite.fast_math import sincos
-from tesselite.feature_space import FeatureSpace
-from tesselite.function_problem import CompiledProblem
-from tesselite.solution_space import Box
+from tesselite.compiled.blocks import native_block
+from tesselite.compiled.fast_math import sincos
+from tesselite.problems.problem import Problem
+from tesselite.problems.user_function import CompiledProblem
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Box
 
 LIMIT = 5.12
 _WORST_RASTRIGIN = 40.353290  # the largest value that one variable adds, at +-4.52299

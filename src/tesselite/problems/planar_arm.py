@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numba import carray
 
-from tesselite.block import native_block
-from tesselite.evaluation import Problem
-from tesselite.fast_math import sincos_turns
-from tesselite.feature_space import FeatureSpace
-from tesselite.function_problem import CompiledProblem
-from tesselite.solution_space import Box
+from tesselite.compiled.blocks import native_block
+from tesselite.compiled.fast_math import sincos_turns
+from tesselite.problems.problem import Problem
+from tesselite.problems.user_function import CompiledProblem
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Box
 
 TWO_PI = 2.0 * np.pi
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.report.style import EMPTY_NICHE, FITNESS_COLOURS
 
 _PIXELS = 900

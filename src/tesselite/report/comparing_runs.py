@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.atomic import write_atomically
+from tesselite.base.atomic import write_atomically
 from tesselite.problems import by_name
 from tesselite.report.comparison_figures import comparison_figures
 from tesselite.report.scenario_drawings import DrawScenario, scenario_drawing

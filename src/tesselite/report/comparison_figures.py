@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group
-from tesselite.evaluation import TRAINING
+from tesselite.problems.problem import TRAINING
 from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive import Archive
-from tesselite.feature_space import FeatureSpace
+from tesselite.archive.archive import Archive
 from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -100,10 +100,10 @@ def draw_grid_beside_cvt(made: Any, *, seed: int = 1) -> None:
 
 def _illuminated(seed: int) -> Archive:
     """MAP-Elites on the same function, with its two variables as features."""
-    from tesselite.function_problem import problem
-    from tesselite.search import illuminate
-    from tesselite.solution_space import Box
-    from tesselite.variation import gaussian
+    from tesselite.emitters.operators import gaussian
+    from tesselite.problems.user_function import problem
+    from tesselite.search.map_elites import illuminate
+    from tesselite.spaces.solutions import Box
 
     hills = problem(
         solutions=Box(2, -_BOUND, _BOUND), features={"x": (-_BOUND, _BOUND), "y": (-_BOUND, _BOUND)}, batch=True

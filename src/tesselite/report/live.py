@@ -20,7 +20,7 @@ from tesselite.report.page.html import document_of, page_of
 from tesselite.report.page.payload import Payload, plain
 from tesselite.report.page.run_data import RunData, locked, read_run
 from tesselite.report.page.views import describe_view
-from tesselite.run_problem import how_to_resume
+from tesselite.runs.problem import how_to_resume
 
 PORT = 8137
 SECONDS = 2.0

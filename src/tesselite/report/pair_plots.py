@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.report.principal import Components, principal_components
 from tesselite.report.style import FITNESS_COLOURS
 

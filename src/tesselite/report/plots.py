@@ -9,8 +9,8 @@ from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.progress import draw_progress
 from tesselite.report.style import figure, save
-from tesselite.run_folder import RunFolder
-from tesselite.run_problem import problem_of, run_archive
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.problem import problem_of, run_archive
 
 
 def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], object] = lambda _: None) -> list[Path]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.evaluation import Problem
+from tesselite.problems.problem import Problem
 
 DrawScenario = Callable[[Any, str | None], object]
 

@@ -40,7 +40,7 @@ def figure(width: float = 6.4, height: float = 4.8, **options: Any) -> Iterator[
 
 def save(made: Any, path: Path) -> Path:
     """Write a figure as PNG, SVG or PDF, by the file's ending; ValueError for another."""
-    from tesselite.atomic import write_atomically
+    from tesselite.base.atomic import write_atomically
 
     kind = path.suffix.lower().lstrip(".")
     if kind not in ("png", "svg", "pdf"):

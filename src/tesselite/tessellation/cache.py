@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tesselite.compiled import cache_folder
+from tesselite.compiled.kernels import cache_folder
 from tesselite.tessellation.files import load_tessellation, save_tessellation
 from tesselite.tessellation.samplers import sampler_key
 from tesselite.tessellation.voronoi import VoronoiTessellation

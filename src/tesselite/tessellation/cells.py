@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.base.threads import in_chunks
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.table import bucket_sort
-from tesselite.threads import in_chunks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

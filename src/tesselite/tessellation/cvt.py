@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace, Sampler
-from tesselite.seeds import Purpose, generator
+from tesselite.base.seeds import Purpose, generator
+from tesselite.base.threads import checked_threads
+from tesselite.spaces.features import FeatureSpace, Sampler
 from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
-from tesselite.threads import checked_threads
 
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, float], object]

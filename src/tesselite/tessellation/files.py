@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from tesselite.arrow import from_column, to_column
-from tesselite.atomic import write_atomically
-from tesselite.feature_space import FeatureSpace
+from tesselite.base.arrow import from_column, to_column
+from tesselite.base.atomic import write_atomically
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.threads import in_chunks
 from tesselite.tessellation import lloyd
 from tesselite.tessellation.nearest import build_index
 from tesselite.tessellation.nearest.table import bucket_sort
 from tesselite.tessellation.nearest.tree import kd_order
-from tesselite.threads import in_chunks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import plan
 
 # Fixed samples: an iteration, on average over twenty, costs this share of looking all samples up in a new index.

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.fixed import minkowski_squares
 from tesselite.tessellation.nearest import build_index
 from tesselite.tessellation.nearest.tree import kd_order

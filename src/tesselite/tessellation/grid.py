@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 
 MAX_NICHES = 2**63 - 1  # niche numbers are int64
 # Scaling to the unit cube and back to cells rounds: without this hair, 22 of the whole numbers below 49 would fall

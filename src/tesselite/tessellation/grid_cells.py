@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.grid import UP_A_HAIR
 
 Floats = npt.NDArray[np.float64]

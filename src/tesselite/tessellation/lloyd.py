@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import lane_box_squares, lane_squares, lowest_bit
 
 Floats = npt.NDArray[np.float64]

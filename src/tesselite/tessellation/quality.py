@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import Sampler
+from tesselite.base.threads import checked_threads
+from tesselite.spaces.features import Sampler
 from tesselite.tessellation.samplers import Rows, with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
-from tesselite.threads import checked_threads
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace, Sampler
+from tesselite.spaces.features import FeatureSpace, Sampler
 
 Floats = npt.NDArray[np.float64]
 

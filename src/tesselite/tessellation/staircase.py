@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.base.threads import in_chunks
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
 from tesselite.tessellation.nearest.lanes import LANES, row_square
 from tesselite.tessellation.nearest.panels import (
@@ -31,7 +32,6 @@ from tesselite.tessellation.nearest.panels import (
     top_two_rows,
 )
 from tesselite.tessellation.nearest.principal import leading_components, principal_parts
-from tesselite.threads import in_chunks
 
 Floats = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]

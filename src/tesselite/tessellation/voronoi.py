@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.feature_space import FeatureSpace
+from tesselite.spaces.features import FeatureSpace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tesselite.feature_space import Sampler
+    from tesselite.spaces.features import Sampler
     from tesselite.tessellation.cvt import ConstructionRecord
     from tesselite.tessellation.nearest import Index
     from tesselite.tessellation.quality import Quality

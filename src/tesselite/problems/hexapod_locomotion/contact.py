@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tesselite.problems.hexapod_locomotion.line_search as ls
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod_locomotion.robot import FRICTION, N_LEGS
 

@@ -13,9 +13,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.hexapod_locomotion.controller import N_STEPS, N_VALUES, STEP, signal_table
 from tesselite.problems.hexapod_locomotion.robot import DROP_HEIGHT, N_LEGS, Body, body
-from tesselite.threads import checked_threads, in_chunks
 
 Array = npt.NDArray[np.float64]
 Engine = Literal["kinematic", "dart"]

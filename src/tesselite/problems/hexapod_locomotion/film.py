@@ -191,7 +191,7 @@ def film(motion: Motion, file: str | Path, *, every: int = 2, title: str = "") -
 def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
     from PIL import Image
 
-    from tesselite.atomic import write_atomically
+    from tesselite.base.atomic import write_atomically
 
     pictures = list(images)
     # One palette for the whole film: colours do not flicker, and unchanged pixels compress well.
@@ -209,7 +209,7 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
 
 
 def _write_mp4(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:
-    from tesselite.atomic import write_atomically
+    from tesselite.base.atomic import write_atomically
 
     write_atomically(path, lambda part: _encode(images, part, rate, ffmpeg))
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.hexapod_locomotion.legs import LANES, LEG_SCRATCH
 from tesselite.problems.hexapod_locomotion.robot import (
     BASE_INERTIA,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.kinematic as kn
 import tesselite.problems.hexapod_locomotion.line_search as ls
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
 from tesselite.problems.hexapod_locomotion.legs import LANES
 from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS

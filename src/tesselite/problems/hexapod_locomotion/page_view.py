@@ -19,7 +19,7 @@ from tesselite.problems.hexapod_locomotion.robot import (
     N_LEGS,
     TIBIA_LENGTH,
 )
-from tesselite.solution_space import Rows
+from tesselite.spaces.solutions import Rows
 
 if TYPE_CHECKING:
     from tesselite.problems.hexapod_locomotion.problem import Hexapod

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.evaluation import Evaluation, Problem
-from tesselite.feature_space import FeatureSpace
+from tesselite.archive.evaluation import Evaluation
 from tesselite.problems.hexapod_locomotion.controller import DURATION, LEVELS, N_JOINTS, N_VALUES
 from tesselite.problems.hexapod_locomotion.episode import ENGINES, Engine, run_episodes
 from tesselite.problems.hexapod_locomotion.motion import Motion, motion_of
 from tesselite.problems.hexapod_locomotion.robot import N_LEGS, Body
 from tesselite.problems.hexapod_locomotion.robot import body as body_without
-from tesselite.solution_space import Levels, Rows
+from tesselite.problems.problem import Problem
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Levels, Rows
 
 _PARTS = ("amplitude", "phase", "duty cycle")
 # Which of a joint's three values are features, for each descriptor of controller values.

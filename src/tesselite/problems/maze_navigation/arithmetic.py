@@ -12,7 +12,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 
 _TANH_STEPS = 32  # table entries per unit
 _TANH_END = 20  # tanh(20) rounds to 1

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.maze_navigation.networks import INPUTS, OUTPUTS
 from tesselite.problems.maze_navigation.world import Bitmap
-from tesselite.solution_space import Rows
-from tesselite.threads import checked_threads, in_chunks
+from tesselite.spaces.solutions import Rows
 
 if TYPE_CHECKING:
     from tesselite.problems.maze_navigation.problem import Maze

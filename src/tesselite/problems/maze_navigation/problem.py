@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.evaluation import TRAINING, Evaluation, Problem
-from tesselite.feature_space import FeatureSpace
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.maze_navigation import layout
 from tesselite.problems.maze_navigation.networks import Networks, vars_of
 from tesselite.problems.maze_navigation.robot import SPEED, Robot, is_finite_number
 from tesselite.problems.maze_navigation.world import World, paper_world
-from tesselite.solution_space import Rows
-from tesselite.threads import checked_threads, in_chunks
+from tesselite.problems.problem import TRAINING, Problem
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Rows
 
 DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 500}
 """The paper's descriptors, and on how many points of the trajectory each rests (section IV-A.3)."""

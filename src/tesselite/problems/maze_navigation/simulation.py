@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.network_code import wire
 

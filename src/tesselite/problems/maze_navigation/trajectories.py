@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.maze_navigation.arithmetic import below, uniform
 from tesselite.problems.maze_navigation.robot import SPEED
 
@@ -30,7 +30,7 @@ def sample_trajectories(
     Each axis changes by at most 2 units a step, from `start` at time 0, and stays within 0 and `size` (width, height).
     For one rng, trajectory i is the same however many are drawn and on however many threads.
     """
-    from tesselite.threads import checked_threads, in_chunks
+    from tesselite.base.threads import checked_threads, in_chunks
 
     samples = np.empty((n, 2 * len(times)))
     seeds = rng.integers(0, 2**64, n, dtype=np.uint64)

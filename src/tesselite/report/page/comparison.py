@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.assessment.quality import share
+from tesselite.assessment.expected_quality import share
 from tesselite.assessment.statistics import effect_size, holm, mann_whitney, median, summarise
 from tesselite.report.page.run_data import RunData
 

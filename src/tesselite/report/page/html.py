@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tesselite import __version__
-from tesselite.atomic import write_atomically
+from tesselite.base.atomic import write_atomically
 from tesselite.report.page.payload import Payload, document_text, packed_text
 from tesselite.report.page.run_data import RunData, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
-from tesselite.run_folder import check_output
+from tesselite.runs.folder import check_output
 
 _SCRIPTS = tuple(
     f"{name}.js"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive import Tessellation
-from tesselite.feature_space import LOG, FeatureSpace
+from tesselite.archive.archive import Tessellation
 from tesselite.report.principal import principal_components
+from tesselite.spaces.features import LOG, FeatureSpace
 
 Floats = npt.NDArray[np.float64]
 

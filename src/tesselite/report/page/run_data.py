@@ -13,16 +13,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive import Archive, Elites, Tessellation
-from tesselite.archive_file import load_checkpoint
+from tesselite.archive.archive import Archive, Elites, Tessellation
+from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, digest_of
-from tesselite.evaluation import Problem
 from tesselite.problems import has_name
+from tesselite.problems.problem import Problem
 from tesselite.report.page.niches import describe_features, from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
-from tesselite.run_folder import PROGRESS, RunFolder, Settings
-from tesselite.run_problem import problem_of, run_archive
+from tesselite.runs.folder import PROGRESS, RunFolder, Settings
+from tesselite.runs.problem import problem_of, run_archive
 
 Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]

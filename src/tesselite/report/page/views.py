@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive import Elites
-from tesselite.evaluation import Problem
+from tesselite.archive.archive import Elites
+from tesselite.problems.problem import Problem
 from tesselite.report.page.payload import Payload
-from tesselite.solution_space import Rows
+from tesselite.spaces.solutions import Rows
 
 Ints = npt.NDArray[np.int64]
 

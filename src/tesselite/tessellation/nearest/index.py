@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.threads import checked_threads, in_chunks
+from tesselite.base.threads import checked_threads, in_chunks
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

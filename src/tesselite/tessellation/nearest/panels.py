@@ -14,7 +14,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import types
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
     cgutils,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
+from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.filtered import filtered_rows
 from tesselite.tessellation.nearest.table import fetch_candidates, table_search
 from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search

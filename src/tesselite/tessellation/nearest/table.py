@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled import kernel
-from tesselite.fast_math import prefetch
+from tesselite.compiled.fast_math import prefetch
+from tesselite.compiled.kernels import kernel
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""The archive, the rule that lets a candidate in, and its file."""

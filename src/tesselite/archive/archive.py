@@ -1,0 +1,521 @@
+"""Archive: the best solution found in each niche, whatever the tessellation.
+
+Elites live in rows that grow as niches fill. The rule that lets a candidate in is in `elitism`, files are in
+`file`; metrics beyond the counts kept here are in `tesselite.assessment`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive import elitism
+from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.interruption import uninterrupted
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.scaling import scale_rows
+from tesselite.spaces.solutions import Rows
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
+# growing by and by would copy every elite several times.
+_AT_ONCE = 1 << 28
+
+
+def as_floats(values: Any) -> Floats:
+    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
+    array = np.asarray(values, dtype=np.float64)
+    return array if array.flags.carray else np.array(array, order="C")
+
+
+def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The kind of a solution's values, in this machine's order of bytes; ValueError if a file could not hold it."""
+    kind = np.dtype(dtype).newbyteorder("=")
+    if kind.kind not in "biuf" or kind.itemsize > 8:
+        raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r}")
+    return kind
+
+
+class Tessellation(Protocol):
+    """What cuts a feature space into numbered niches."""
+
+    @property
+    def space(self) -> FeatureSpace:
+        """The feature space that is cut."""
+
+    @property
+    def n_niches(self) -> int:
+        """The number of niches."""
+
+    def niche_of(self, features: Any) -> Any:
+        """The niche of one feature vector, or of each row."""
+
+    def niches_of_unit(self, unit: Floats) -> Ints:
+        """The niche of each unit-scaled row, trusted."""
+
+    def fingerprint(self) -> str:
+        """A digest of the content, equal for equal tessellations."""
+
+
+class Status(IntEnum):
+    """What happened to a candidate in `Archive.add`."""
+
+    REJECTED = elitism.REJECTED
+    NEW = elitism.NEW
+    IMPROVED = elitism.IMPROVED
+    INVALID = elitism.INVALID
+
+
+@dataclass(frozen=True)
+class Added:
+    """What `Archive.add` did with each of n rows: `status` (n,) of `Status` values, `niches` (n,), -1 where invalid."""
+
+    status: npt.NDArray[np.int64]
+    niches: Ints
+
+    def count(self, status: Status) -> int:
+        """How many rows ended with this status."""
+        return int((self.status == status).sum())
+
+
+@dataclass(frozen=True)
+class Elite:
+    """One elite: its niche, fitness, features (d,), solution (width,) and the evaluation that found it."""
+
+    niche: int
+    fitness: float
+    features: Floats
+    solution: Rows
+    evaluation: int
+
+
+@dataclass(frozen=True)
+class Elites:
+    """A table of m elites: niches (m,), fitness (m,), features (m, d), solutions (m, width), evaluations (m,)."""
+
+    niches: Ints
+    fitness: Floats
+    features: Floats
+    solutions: Rows
+    evaluations: Ints
+    feature_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.niches)
+
+    def __getitem__(self, i: int) -> Elite:
+        return Elite(
+            int(self.niches[i]),
+            float(self.fitness[i]),
+            self.features[i],
+            self.solutions[i],
+            int(self.evaluations[i]),
+        )
+
+    def __iter__(self) -> Iterator[Elite]:
+        return (self[i] for i in range(len(self)))
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, the features, x0, x1, ..."""
+        table: dict[str, npt.NDArray[Any]] = {
+            "niche": self.niches,
+            "fitness": self.fitness,
+            "evaluation": self.evaluations,
+        }
+
+        def enter(kind: str, name: str, values: npt.NDArray[Any]) -> None:
+            while name in table:
+                name = f"{kind} {name}"
+            table[name] = values
+
+        for j, name in enumerate(self.feature_names):
+            enter("feature", name, self.features[:, j])
+        for j in range(self.solutions.shape[1]):
+            enter("solution", f"x{j}", self.solutions[:, j])
+        return table
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas DataFrame; needs pandas."""
+        import pandas  # type: ignore[import-untyped]
+
+        return pandas.DataFrame(self.columns())
+
+
+class Archive:
+    """The elite of every filled niche of a tessellation.
+
+    `width` and `dtype` are those of solution rows. `direction` says which fitness is better. `floor` is the worst
+    fitness that counts in the QD score; by default 0 where fitness is maximised, and none where it is minimised.
+    Counted on the way in: `invalid`, refused rows by reason, and `out_of_bounds`, rows outside the feature bounds
+    that went to their nearest niche.
+    """
+
+    def __init__(
+        self,
+        tessellation: Tessellation,
+        width: int,
+        *,
+        dtype: npt.DTypeLike = np.float64,
+        direction: Direction = "max",
+        floor: float | None = None,
+    ) -> None:
+        if direction not in ("max", "min"):
+            raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
+        self.tessellation = tessellation
+        self.direction: Direction = direction
+        if floor is None:
+            self.floor: float | None = 0.0 if direction == "max" else None
+        else:
+            self.floor = float(floor)
+        self.invalid: Counter[str] = Counter()
+        self.out_of_bounds = 0
+        self.sign = 1.0 if direction == "max" else -1.0
+        self._n = 0
+        self._niches: Ints = np.empty(0, np.int64)
+        self._fitness: Floats = np.empty(0, np.float64)
+        self._features: Floats = np.empty((0, tessellation.space.n), np.float64)
+        self._solutions: Rows = np.empty((0, width), _checked_dtype(dtype))
+        self._evaluations: Ints = np.empty(0, np.int64)
+        self._keys, self._rows = elitism.new_index(tessellation.n_niches, 0)
+
+    # -- size ------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of filled niches."""
+        return self._n
+
+    @property
+    def n_niches(self) -> int:
+        """The number of niches, filled or not."""
+        return self.tessellation.n_niches
+
+    @property
+    def width(self) -> int:
+        """Number of values in a solution's row."""
+        return int(self._solutions.shape[1])
+
+    @property
+    def coverage(self) -> float:
+        """The share of niches that are filled."""
+        return self._n / self.n_niches
+
+    @property
+    def qd_score(self) -> float | None:
+        """How much better than the floor the elites are, summed; worse ones count 0. None without a floor."""
+        if self.floor is None:
+            return None
+        return float(np.maximum(self.sign * (self._fitness[: self._n] - self.floor), 0.0).sum())
+
+    @property
+    def mean_fitness(self) -> float | None:
+        """Mean fitness of the elites; None if there are none."""
+        return float(self._fitness[: self._n].mean()) if self._n else None
+
+    @property
+    def best(self) -> Elite | None:
+        """The elite of best fitness (the lowest niche of equals); None if there are none."""
+        if not self._n:
+            return None
+        fitness = self.sign * self._fitness[: self._n]
+        ties = np.flatnonzero(fitness == fitness.max())
+        return self._elite(int(ties[np.argmin(self._niches[ties])]))
+
+    @property
+    def best_fitness(self) -> float | None:
+        """The best fitness of all elites; None if there are none."""
+        return float(self.sign * (self.sign * self._fitness[: self._n]).max()) if self._n else None
+
+    # -- insertion -------------------------------------------------------------------------------------------------
+
+    def reserve(self, n: int) -> None:
+        """Make room for n more elites without another allocation."""
+        need = min(self._n + n, self.n_niches)
+        if need > len(self._fitness):
+            size = min(max(need, 2 * len(self._fitness), 256), self.n_niches)
+            if not len(self._keys) and self.n_niches * self._row_bytes() <= _AT_ONCE:
+                size = self.n_niches
+            for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
+                old = getattr(self, name)
+                new = np.empty((size, *old.shape[1:]), old.dtype)
+                new[: self._n] = old[: self._n]
+                setattr(self, name, new)
+        # The compiled loop fills every row there is room for, so the index must hold them all at most half full.
+        if len(self._keys) and 2 * len(self._fitness) > len(self._keys):
+            self._keys, self._rows = elitism.new_index(self.n_niches, len(self._fitness))
+            elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
+
+    def _row_bytes(self) -> int:
+        return self._solutions.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
+
+    def add(self, solutions: Any, fitness: Any, features: Any, *, evaluation: int = 0) -> Added:
+        """Offer n candidates, in order: solutions (n, width), fitness (n,), features (n, d) in feature units.
+
+        Exactly what inserting them one by one gives. Rows whose fitness or features are not finite are invalid:
+        counted and refused. `evaluation` numbers the first row; the others follow. Raises ValueError on other shapes.
+        """
+        solutions = np.asarray(solutions, dtype=self._solutions.dtype)
+        fitness = np.asarray(fitness, dtype=np.float64)
+        features = np.asarray(features, dtype=np.float64)
+        n, d = len(fitness) if fitness.ndim == 1 else -1, self.tessellation.space.n
+        if n < 0 or solutions.shape != (n, self.width) or features.shape != (n, d):
+            raise ValueError(
+                f"expected solutions (n, {self.width}), fitness (n,) and features (n, {d}), "
+                f"got {solutions.shape}, {fitness.shape} and {features.shape}"
+            )
+        if not isinstance(evaluation, int | np.integer):
+            raise ValueError(f"evaluation: expected a whole number, got {evaluation!r}")
+        with uninterrupted():
+            return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
+
+    def add_evaluated(self, solutions: Rows, evaluated: Evaluation, evaluation: int) -> Added:
+        """`add` for rows that are checked already, within `uninterrupted`."""
+        n = len(evaluated)
+        valid = evaluated.valid
+        space = self.tessellation.space
+        if space.linear:
+            unit = np.empty_like(evaluated.features)
+            outside = scale_rows(evaluated.features, valid, space.low, space.high, space.per_unit, unit)
+        else:
+            features = np.where(valid[:, None], evaluated.features, space.low)  # looked up all the same, never used
+            unit, outside = space.to_unit(features), space.outside(features).sum()
+        niches = self.tessellation.niches_of_unit(unit) if n else np.empty(0, np.int64)
+        if evaluated.reasons:
+            self.invalid += evaluated.count_reasons()
+            niches[~valid] = -1
+        self.out_of_bounds += int(outside)
+        self.reserve(n)
+        status = np.empty(n, np.int64)
+        self._n = elitism.insert_batch(
+            self.sign,
+            niches,
+            evaluated.fitness,
+            evaluated.features,
+            (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8),
+            valid,
+            evaluation,
+            self._n,
+            (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
+            self._keys,
+            self._rows,
+            status,
+        )
+        return Added(status, niches)
+
+    # -- what the compiled loop works on ---------------------------------------------------------------------------
+
+    @property
+    def capacity(self) -> int:
+        """How many elites there is room for before the rows grow."""
+        return len(self._fitness)
+
+    @property
+    def solutions(self) -> Rows:
+        """The rows of solutions themselves, in order of filling; valid up to len(archive)."""
+        return self._solutions
+
+    def arrays(self) -> tuple[Ints, Floats, Floats, Rows, Ints]:
+        """The rows themselves: niches, fitness, features, solutions, evaluations."""
+        return self._niches, self._fitness, self._features, self._solutions, self._evaluations
+
+    def index(self) -> tuple[Ints, Ints]:
+        """The index from niche to row; see `tesselite.archive.elitism`."""
+        return self._keys, self._rows
+
+    def note_filled(self, n: int) -> None:
+        """Take notice that n rows are filled now."""
+        self._n = n
+
+    # -- looking at elites -----------------------------------------------------------------------------------------
+
+    def _elite(self, row: int) -> Elite:
+        return Elite(
+            int(self._niches[row]),
+            float(self._fitness[row]),
+            self._features[row].copy(),
+            self._solutions[row].copy(),
+            int(self._evaluations[row]),
+        )
+
+    def _take(self, rows: npt.NDArray[np.intp]) -> Elites:
+        return Elites(
+            self._niches[rows],
+            self._fitness[rows],
+            self._features[rows],
+            self._solutions[rows],
+            self._evaluations[rows],
+            self.tessellation.space.names,
+        )
+
+    def elites(self) -> Elites:
+        """All elites as a table of copies, ordered by niche."""
+        return self._take(np.argsort(self._niches[: self._n]))
+
+    def __iter__(self) -> Iterator[Elite]:
+        return iter(self.elites())
+
+    def __contains__(self, niche: object) -> bool:
+        return (
+            isinstance(niche, int | np.integer)
+            and bool(0 <= niche < self.n_niches)
+            and self.get(int(niche)) is not None
+        )
+
+    def get(self, niche: int) -> Elite | None:
+        """The elite of a niche, or None if it is empty.
+
+        Raises TypeError for what is not a whole number, IndexError for a number that is no niche.
+        """
+        try:
+            number = operator.index(niche)
+        except TypeError:
+            raise TypeError(
+                f"niche: expected a whole number from 0 to {self.n_niches - 1}, got {niche!r:.80}"
+            ) from None
+        if not 0 <= number < self.n_niches:
+            raise IndexError(f"niche: expected 0 to {self.n_niches - 1}, got {number}")
+        row = elitism.find_row(self._keys, self._rows, number)
+        return self._elite(row) if row >= 0 else None
+
+    def nearest(self, features: Any) -> Elite:
+        """The elite whose features are nearest to these (d,), by the Euclidean distance of scaled features.
+
+        Unlike `get(niche_of(features))` it finds one where that niche is empty. ValueError if there are no elites.
+        """
+        if not self._n:
+            raise ValueError("nearest: the archive is empty; add evaluated solutions first")
+        space = self.tessellation.space
+        wanted = np.asarray(features, dtype=np.float64)
+        if wanted.shape != (space.n,) or not np.isfinite(wanted).all():
+            raise ValueError(f"features: expected {space.n} finite numbers, got {features!r:.80}")
+        away = space.to_unit(self._features[: self._n]) - space.to_unit(wanted[None])
+        return self._elite(int(np.argmin(np.einsum("ij,ij->i", away, away))))
+
+    def sample(self, n: int, rng: np.random.Generator) -> Elites:
+        """Draw n elites uniformly, with replacement; ValueError if there are none."""
+        if not self._n:
+            raise ValueError("sample: the archive is empty; add evaluated solutions first")
+        return self._take(rng.integers(0, self._n, n))
+
+    # -- joining archives ------------------------------------------------------------------------------------------
+
+    @uninterrupted()
+    def merge(self, other: Archive) -> int:
+        """Take over every elite of `other` that is better than the one here; returns how many.
+
+        Of equal fitness the one whose bytes (fitness, features, solution) and then evaluation come first wins, a
+        total order that NaN in a solution cannot upset, so that merging is commutative, associative and idempotent.
+        Counts of invalid rows stay. ValueError unless both archives share tessellation, direction and solution rows.
+        """
+        if other.direction != self.direction or other._solutions.dtype != self._solutions.dtype:
+            raise ValueError("merge: expected an archive of the same direction and dtype")
+        if other.width != self.width or other.tessellation.fingerprint() != self.tessellation.fingerprint():
+            raise ValueError("merge: expected an archive on the same tessellation with solutions of the same width")
+        self.reserve(len(other))
+        niches, fitness = other._niches[: len(other)], other._fitness[: len(other)]
+        rows = np.empty(len(other), np.int64)
+        elitism.find_rows(self._keys, self._rows, niches, rows)
+        new = rows < 0
+        ours = self._fitness[np.where(new, 0, rows)] if self._n else np.zeros(len(other))
+        taken = new | (self.sign * fitness > self.sign * ours)
+        for theirs in np.flatnonzero(~new & (fitness == ours)).tolist():
+            taken[theirs] = other._tie_order(theirs) < self._tie_order(int(rows[theirs]))
+        rows[new] = self._n + np.arange(new.sum())
+        self._n += int(new.sum())
+        for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
+            getattr(self, name)[rows[taken]] = getattr(other, name)[: len(other)][taken]
+        elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
+        return int(taken.sum())
+
+    def _tie_order(self, row: int) -> tuple[Any, ...]:
+        return (
+            self._fitness[row].tobytes(),
+            self._features[row].tobytes(),
+            self._solutions[row].tobytes(),
+            int(self._evaluations[row]),
+        )
+
+    def equals(self, other: Archive) -> bool:
+        """Whether both hold the same elites, in the same order of filling, to the last bit."""
+        ours, theirs = self.in_order_of_filling(), other.in_order_of_filling()
+        names = ("niches", "fitness", "features", "solutions", "evaluations")
+        return self.direction == other.direction and all(
+            getattr(ours, name).tobytes() == getattr(theirs, name).tobytes() for name in names
+        )
+
+    def empty_copy(self) -> Archive:
+        """An empty archive on the same tessellation, of the same kind."""
+        return Archive(
+            self.tessellation,
+            self.width,
+            dtype=self._solutions.dtype,
+            direction=self.direction,
+            floor=self.floor,
+        )
+
+    def copy(self) -> Archive:
+        """An independent copy, counts and order of filling included."""
+        twin = self.empty_copy()
+        twin.restore(self._take(np.arange(self._n)))
+        twin.invalid, twin.out_of_bounds = Counter(self.invalid), self.out_of_bounds
+        return twin
+
+    def __or__(self, other: Archive) -> Archive:
+        joined = self.copy()
+        joined.merge(other)
+        return joined
+
+    # -- storage ---------------------------------------------------------------------------------------------------
+
+    def in_order_of_filling(self) -> Elites:
+        """All elites in the order in which their niches were first filled (the order that parents are drawn in)."""
+        return self._take(np.arange(self._n))
+
+    def restore(self, elites: Elites) -> None:
+        """Put these elites, one per niche and in this order, into an empty archive."""
+        if self._n:
+            raise ValueError("restore: expected an empty archive")
+        self.reserve(len(elites))
+        n = self._n = len(elites)
+        self._niches[:n] = elites.niches
+        self._fitness[:n] = elites.fitness
+        self._features[:n] = elites.features
+        self._solutions[:n] = elites.solutions
+        self._evaluations[:n] = elites.evaluations
+        elitism.set_rows(self._keys, self._rows, self._niches[:n])
+
+    def save(self, path: str | Path) -> Path:
+        """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive.file`."""
+        from tesselite.archive.file import save_archive
+
+        file = Path(path)
+        if file.suffix != ".parquet":
+            raise ValueError(f"path: expected a file that ends in .parquet, got {file.name!r}; see elites().columns()")
+        return save_archive(self, file)
+
+    @classmethod
+    def load(cls, path: str | Path, tessellation: Tessellation | None = None) -> Archive:
+        """Read an archive that `save` or a run has written; the folder of a run stands for its archive.
+
+        A tessellation is needed only where the file does not hold it (a feature space with custom scales).
+        """
+        from tesselite.archive.file import load_archive
+
+        file = Path(path)
+        return load_archive(file / "archive.parquet" if file.is_dir() else file, tessellation)
+
+    def __repr__(self) -> str:
+        best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:.6g}"
+        return (
+            f"Archive({self._n:,} of {self.n_niches:,} niches filled, coverage {self.coverage:.3g}{best}, "
+            f"{self.direction})"
+        )

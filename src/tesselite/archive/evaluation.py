@@ -1,0 +1,78 @@
+"""Evaluation: what an evaluated batch says.
+
+What counts as invalid is decided here, once, whatever evaluated the batch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Direction = Literal["max", "min"]
+
+FITNESS_NOT_FINITE = "fitness is NaN or infinite"
+FEATURES_NOT_FINITE = "a feature is NaN or infinite"
+RAISED = "exception: "  # and the name of what a user's function raised
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The result of evaluating n solutions.
+
+    `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive;
+    `reasons` maps its index to why. Its fitness and features are NaN. `first_error` is the traceback of the first
+    exception in a user's function, or empty.
+    """
+
+    fitness: npt.NDArray[np.float64]
+    features: npt.NDArray[np.float64]
+    valid: npt.NDArray[np.bool_]
+    reasons: dict[int, str] = field(default_factory=dict)
+    first_error: str = ""
+
+    @classmethod
+    def of(
+        cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None, first_error: str = ""
+    ) -> Evaluation:
+        """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
+        fitness = np.array(fitness, dtype=np.float64, order="C")
+        features = np.array(features, dtype=np.float64, order="C")
+        good_fitness, good_features = np.isfinite(fitness), np.isfinite(features)
+        if not reasons and good_fitness.all() and good_features.all():  # as nearly always
+            return cls(fitness, features, good_fitness, {}, first_error)
+        reasons = dict(reasons or {})
+        valid = good_fitness & good_features.all(axis=1)
+        for i in np.flatnonzero(~valid).tolist():
+            reasons.setdefault(i, FEATURES_NOT_FINITE if good_fitness[i] else FITNESS_NOT_FINITE)
+        if reasons:
+            valid[list(reasons)] = False
+            fitness[~valid] = np.nan
+            features[~valid] = np.nan
+        return cls(fitness, features, valid, reasons, first_error)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
+        """The evaluations of consecutive rows as one; of at least one part."""
+        reasons, start = {}, 0
+        for part in parts:
+            reasons.update({start + i: reason for i, reason in part.reasons.items()})
+            start += len(part)
+        return cls(
+            np.concatenate([part.fitness for part in parts]),
+            np.concatenate([part.features for part in parts]),
+            np.concatenate([part.valid for part in parts]),
+            reasons,
+            next((part.first_error for part in parts if part.first_error), ""),
+        )
+
+    def __len__(self) -> int:
+        return len(self.fitness)
+
+    def count_reasons(self) -> Counter[str]:
+        """How many rows are invalid for each reason."""
+        return Counter(self.reasons.values())

@@ -1,0 +1,224 @@
+"""Archives on disk: one Apache Parquet file, a row for each elite, ordered by niche, in full precision.
+
+Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each
+feature, and `solution`, a list. The key "tesselite" of the file's metadata holds the rest as JSON: tessellation,
+direction, counts, schema version. Reading needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends on
+the clock is written, so equal searches give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite import __version__
+from tesselite.archive.archive import Archive, Elites, Tessellation
+from tesselite.base.arrow import from_column, to_column
+from tesselite.base.atomic import write_atomically
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
+
+FORMAT = 1
+_KEY = b"tesselite"
+_RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
+
+
+def _column(name: str) -> str:
+    """A feature's column: one that is called like another column, or like its stand-in, gets a prefix."""
+    bare = name
+    while bare.startswith("feature "):
+        bare = bare.removeprefix("feature ")
+    return f"feature {name}" if bare in _RESERVED else name
+
+
+def _space(described: dict[str, Any]) -> FeatureSpace:
+    bounds = zip(described["low"], described["high"], strict=True)
+    unknown = _unknown_scales(described)
+    if unknown:
+        raise ValueError(
+            f"the features have custom scales ({', '.join(unknown)}), which a file cannot hold; "
+            "pass the tessellation to load"
+        )
+    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=described["scales"])
+
+
+def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
+    """A tessellation as JSON; the centroids only if `embed`."""
+    described: dict[str, Any] = {
+        "space": tessellation.space.to_dict(),
+        "n_niches": tessellation.n_niches,
+        "fingerprint": tessellation.fingerprint(),
+    }
+    if isinstance(tessellation, GridTessellation):
+        return {"kind": "grid", "shape": list(tessellation.shape), **described}
+    from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
+
+    if not isinstance(tessellation, VoronoiTessellation):
+        return {"kind": "custom", **described}
+    described["p"] = p_to_json(tessellation.p)
+    if embed:
+        raw = tessellation.centroids.astype("<f8").tobytes()
+        described["centroids"] = base64.b64encode(raw).decode()
+    return {"kind": "voronoi", **described}
+
+
+def _tessellation(described: dict[str, Any], given: Tessellation | None, path: Path) -> Tessellation:
+    if given is not None:
+        if given.fingerprint() != described["fingerprint"]:
+            raise ValueError(f"{path}: this archive was made on another tessellation than the one given")
+        return given
+    if described["kind"] == "grid":
+        return GridTessellation(_space(described["space"]), described["shape"])
+    if "centroids" not in described:
+        beside = path.parent / "centroids.parquet"
+        if beside.exists():
+            from tesselite.tessellation.files import load_tessellation
+
+            return _tessellation(described, load_tessellation(beside), path)
+        raise ValueError(f"{path}: the file does not hold its tessellation; pass it to load")
+    from tesselite.tessellation.voronoi import VoronoiTessellation
+
+    space = _space(described["space"])
+    raw = np.frombuffer(base64.b64decode(described["centroids"]), dtype="<f8")
+    return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
+
+
+def _digest(about: dict[str, Any], table: Any) -> str:
+    """SHA-256 of all that a file says: Parquet itself does not notice a flipped bit."""
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        values = from_column(column)
+        digest.update(f"{name} {len(values)} {values.dtype.str}".encode())
+        digest.update(values.data)
+    return digest.hexdigest()
+
+
+def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
+    """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    elites = archive.in_order_of_filling()
+    by_niche = np.argsort(elites.niches)
+    columns: dict[str, Any] = {
+        "niche": elites.niches[by_niche],
+        "fitness": elites.fitness[by_niche],
+        "evaluation": elites.evaluations[by_niche],
+        "order": by_niche,
+    }
+    features = np.asfortranarray(elites.features[by_niche])
+    for j, name in enumerate(elites.feature_names):
+        columns[_column(name)] = features[:, j]
+    flat = to_column(elites.solutions[by_niche].reshape(-1))
+    table = pa.table({name: to_column(values) for name, values in columns.items()})
+    table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
+    about = {
+        "format": FORMAT,
+        "version": __version__,
+        "direction": archive.direction,
+        "floor": archive.floor,
+        "width": archive.width,
+        "dtype": archive.solutions.dtype.str,
+        "search": search,
+        "invalid": dict(sorted(archive.invalid.items())),
+        "out_of_bounds": archive.out_of_bounds,
+        "tessellation": describe_tessellation(archive.tessellation, embed=embed),
+    }
+    about["digest"] = _digest(about, table)
+    table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
+    write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
+    return path
+
+
+def _read(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The file's table and what it says about itself; ValueError if it is damaged or not ours."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+            table = file.read()
+        about = (table.schema.metadata or {}).get(_KEY)
+        described = None if about is None else json.loads(about)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({said})") from None
+    if not isinstance(described, dict):
+        raise ValueError(f"{path}: a Parquet file, but not an archive of tesselite")
+    if described.get("format") != FORMAT:
+        raise ValueError(
+            f"{path}: written in format {described.get('format')} by tesselite {described.get('version')}; "
+            f"this is tesselite {__version__}, which reads format {FORMAT}"
+        )
+    if "niche" not in table.column_names:
+        raise ValueError(f"{path}: a file of tesselite, but not an archive")
+    try:
+        intact = described.pop("digest", None) == _digest(described, table)
+    except ValueError:
+        intact = False
+    if not intact:
+        raise ValueError(f"{path}: damaged (its content is not what was written)")
+    return table, described
+
+
+def own_scales(path: Path) -> list[str]:
+    """Names of the scales of an archive's features that are no built-in ones, so that a file cannot hold them.
+
+    None of a file that is damaged or no archive: `load_archive` says so.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        described = json.loads(pq.read_metadata(path).metadata[_KEY])
+        return _unknown_scales(described["tessellation"]["space"])
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []
+
+
+def _unknown_scales(described: dict[str, Any]) -> list[str]:
+    return sorted(set(described["scales"].values()) - {"log"})
+
+
+def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archive:
+    """Read an archive; its counts and the order in which niches were filled are restored too."""
+    return load_checkpoint(path, tessellation)[0]
+
+
+def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, dict[str, Any] | None]:
+    """An archive and the state of the search that filled it, None if the file does not hold any."""
+    table, about = _read(path)
+    archive = Archive(
+        _tessellation(about["tessellation"], tessellation, path),
+        about["width"],
+        dtype=np.dtype(about["dtype"]),
+        direction=about["direction"],
+        floor=about["floor"],
+    )
+    names = archive.tessellation.space.names
+    filled = np.argsort(from_column(table["order"]))
+    solutions = from_column(table["solution"]).view(archive.solutions.dtype).reshape(-1, archive.width)
+    features = np.empty((len(filled), len(names)))
+    for j, name in enumerate(names):
+        features[:, j] = from_column(table[_column(name)])
+    archive.restore(
+        Elites(
+            from_column(table["niche"])[filled],
+            from_column(table["fitness"])[filled],
+            features[filled],
+            solutions[filled],
+            from_column(table["evaluation"])[filled],
+            names,
+        )
+    )
+    archive.invalid = Counter(about["invalid"])
+    archive.out_of_bounds = about["out_of_bounds"]
+    return archive, about["search"]

@@ -1,0 +1,1 @@
+"""What everybody stands on: atomic files, seeds, threads, interruption."""

@@ -1,0 +1,1 @@
+"""Which solutions next: operators and how they are compiled."""

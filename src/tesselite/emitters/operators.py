@@ -1,0 +1,164 @@
+"""Variation operators: how offspring are made from parents. Who the parents are is decided in the search.
+
+An operator is called as operator(parents, space, rng) with parents (n, width), or (2, n, width) where it takes two,
+and returns offspring (n, width) inside the space. Any function of that form works too; give it an attribute
+`n_parents = 2` if it wants pairs. Step sizes are relative to each axis' span. Bounds are kept by clipping (default)
+or reflection, never by drawing again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.emitters import breeding
+from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
+
+Bounds = Literal["clip", "reflect"]
+VariationFunction = Callable[[Rows, Any, np.random.Generator], Rows]
+
+
+class Bounded(Protocol):
+    """A space of real vectors between bounds."""
+
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A built-in operator: compiled, and drawing all its randomness from a key and the number of the evaluation."""
+
+    name: str
+    code: int
+    parameters: tuple[float, float]
+    n_parents: int
+    bounds: Bounds = "clip"
+
+    def check(self, space: SolutionSpace) -> None:
+        """ValueError unless this operator works on such a space."""
+        if self.code == breeding.RESAMPLE:
+            if not isinstance(space, Levels):
+                raise ValueError(f"variation: {self} needs a Levels space, got {space!r}")
+        elif not isinstance(space, Box):
+            raise ValueError(f"variation: {self} needs a Box space, got {space!r}")
+
+    def __call__(self, parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
+        """Offspring (n, width) of parents (n, width), or (2, n, width) for an operator of two."""
+        self.check(space)
+        pairs = np.ascontiguousarray(parents, dtype=np.float64)
+        if self.n_parents == 1:
+            pairs = np.stack([pairs, pairs])
+        if pairs.ndim != 3 or pairs.shape[0] != 2 or pairs.shape[2] != space.width:
+            wanted = (2, "n", space.width) if self.n_parents == 2 else ("n", space.width)
+            raise ValueError(f"parents: {self} expects shape {wanted}, got {np.shape(parents)}")
+        out = np.empty((pairs.shape[1], space.width))
+        key = rng.integers(0, 2**64, dtype=np.uint64)
+        code, numbers, low, high, levels = self.compiled(space)
+        noise = np.empty(2 * breeding.CHUNK * breeding.words_per_offspring(code, space.width))
+        for start in range(0, len(out), breeding.CHUNK):
+            stop = min(start + breeding.CHUNK, len(out))
+            chosen = np.tile(np.arange(start, stop), (2, 1))
+            part = out[start:stop]
+            breeding.vary(code, numbers, pairs[0], pairs[1], chosen, low, high, levels, key, start, noise, part)
+        return out
+
+    def compiled(self, space: Any) -> tuple[int, Any, Any, Any, Any]:
+        """What the kernels in `breeding` take: code, parameters, low, high and levels."""
+        mode = breeding.REFLECT if self.bounds == "reflect" else breeding.CLIP
+        levels = space.values if isinstance(space, Levels) else np.zeros(1)
+        return self.code, np.array([*self.parameters, mode]), space.low, space.high, levels
+
+    def __str__(self) -> str:
+        numbers = self.parameters[: 1 if self.code in (breeding.GAUSSIAN, breeding.RESAMPLE) else 2]
+        words = [repr(x) for x in numbers] + (["reflect"] if self.bounds == "reflect" else [])
+        return f"{self.name}:{','.join(words)}"
+
+
+def _checked(name: str, value: float, low: float, high: float) -> float:
+    if not low <= value <= high:
+        raise ValueError(f"{name}: expected a number from {low:g} to {high:g}, got {value!r}")
+    return float(value)
+
+
+def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:
+    """Add a normal step of standard deviation sigma (as a share of the axis) to every value of one parent."""
+    return Operator("gaussian", breeding.GAUSSIAN, (_checked("sigma", sigma, 0, 1e6), 0.0), 1, _mode(bounds))
+
+
+def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -> Operator:
+    """A normal step in every value plus one along the line from the first parent to the second.
+
+    Vassiliades and Mouret, "Discovering the Elite Hypervolume by Leveraging Interspecies Correlation", GECCO 2018,
+    eq. 1: x + iso N(0, I) + line (y - x) N(0, 1).
+    """
+    numbers = (_checked("iso", iso, 0, 1e6), _checked("line", line, 0, 1e6))
+    return Operator("iso_line", breeding.ISO_LINE, numbers, 2, _mode(bounds))
+
+
+def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = "clip") -> Operator:
+    """Polynomial mutation: each value moves with this probability, the less the larger eta.
+
+    Deb and Goyal, "A combined genetic adaptive search (GeneAS) for engineering design", 1996.
+    """
+    numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
+    return Operator("polynomial", breeding.POLYNOMIAL, numbers, 1, _mode(bounds))
+
+
+def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip") -> Operator:
+    """Simulated binary crossover: each value is crossed with this probability; one child of the pair is kept at random.
+
+    Deb and Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995.
+    """
+    numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
+    return Operator("sbx", breeding.SBX, numbers, 2, _mode(bounds))
+
+
+def resample(probability: float = 0.05) -> Operator:
+    """Draw each value again with this probability, uniformly among all levels (the paper's hexapod)."""
+    return Operator("resample", breeding.RESAMPLE, (_checked("probability", probability, 0, 1), 0.0), 1)
+
+
+def _mode(bounds: Bounds) -> Bounds:
+    if bounds not in ("clip", "reflect"):
+        raise ValueError(f"bounds: expected 'clip' or 'reflect', got {bounds!r}")
+    return bounds
+
+
+def default_for(space: SolutionSpace) -> Operator | VariationFunction:
+    """What varies solutions of this space unless the user says otherwise: iso+line, resampling, or the space's own."""
+    if isinstance(space, Box):
+        return iso_line()
+    if isinstance(space, Levels):
+        return resample()
+
+    def own(parents: Rows, space: SolutionSpace, rng: np.random.Generator) -> Rows:
+        return space.vary(parents, rng)
+
+    return own
+
+
+_BY_NAME: dict[str, Callable[..., Operator]] = {
+    "gaussian": gaussian,
+    "iso_line": iso_line,
+    "polynomial": polynomial,
+    "sbx": sbx,
+    "resample": resample,
+}
+
+
+def by_name(text: str) -> Operator:
+    """The operator that a text such as "iso_line:0.01,0.2" or "gaussian:0.1,reflect" names."""
+    name, _, rest = text.partition(":")
+    words = [word.strip() for word in rest.split(",") if word.strip()]
+    options: dict[str, Any] = {"bounds": words.pop()} if words and words[-1] in ("clip", "reflect") else {}
+    try:
+        return _BY_NAME[name.strip().replace("-", "_")](*(float(word) for word in words), **options)
+    except KeyError:
+        raise ValueError(f"variation: expected one of {', '.join(_BY_NAME)}, got {name!r}") from None
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"variation: cannot read {text!r} ({error}); an example: iso_line:0.01,0.2") from None

@@ -1,0 +1,153 @@
+"""Islands: every worker searches for a while on its own, starting from the common archive, and then all are joined.
+
+For problems so quick that shipping single evaluations would cost more than doing them. Evaluations are numbered
+throughout, and a number decides what is drawn for it; so islands never draw the same, and since joining archives
+depends neither on order nor on repetition (`Archive.merge`), the result depends on the number of islands and on how
+often they are joined, but not on how fast they are, nor on which of them had to start again.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tesselite.archive.archive import Elites, Tessellation
+from tesselite.execution.workers.farm import RETRIES, Halted
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.task import Task, Workers, WorkersLost
+from tesselite.problems.problem import Problem
+from tesselite.search.map_elites import MapElites, NothingValid, batches, stop_if_nothing_is_valid
+
+EXCHANGES = 20  # in a run, where nothing else is said
+_POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What an island has to do: evaluations first to stop, starting from these elites."""
+
+    elites: Elites
+    first: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an island found: its elites, what it counted on the way, and the first error."""
+
+    elites: Elites
+    invalid: Counter[str]
+    out_of_bounds: int
+    first_error: str
+
+
+@dataclass(frozen=True)
+class Island:
+    """Everything about a search that does not change: workers get it once."""
+
+    problem_payload: Payload
+    tessellation: Tessellation
+    variation: Any
+    initial: int
+    batch_size: int
+    seed: int
+
+    def search(self, stretch: Stretch) -> Found:
+        """Carry on from the elites of a stretch to its end."""
+        problem: Problem = self.problem_payload.load()
+        search = MapElites(
+            problem.solutions,
+            self.tessellation,
+            self.variation,
+            initial=self.initial,
+            direction=problem.direction,
+            floor=problem.floor,
+            seed=self.seed,
+        )
+        search.archive.restore(stretch.elites)
+        search.evaluations = stretch.first
+        for _ in batches(search, problem, stretch.stop, batch_size=self.batch_size, threads=1):
+            if stretch.first == 0:  # the others begin later
+                stop_if_nothing_is_valid(search, problem, self.batch_size)
+        archive = search.archive
+        return Found(archive.in_order_of_filling(), archive.invalid, archive.out_of_bounds, search.first_error)
+
+
+def search_island(island: Island, stretch: Stretch) -> Found | str:
+    """What a worker does; a text says that nothing was valid."""
+    try:
+        return island.search(stretch)
+    except NothingValid as error:
+        return str(error)
+
+
+def island_steps(
+    search: MapElites,
+    problem: Problem,
+    workers: Workers,
+    evaluations: int,
+    *,
+    islands: int,
+    exchange: int,
+    batch_size: int,
+    retries: int = RETRIES,
+    halt: Callable[[], bool] | None = None,
+) -> Iterator[MapElites]:
+    """Spend exactly `evaluations` on islands that exchange elites every so many, giving the search back each time.
+
+    An island that is lost with its worker is done again, up to `retries` times in a row; then WorkersLost is raised.
+    """
+    tessellation = search.archive.tessellation
+    island = Island(Payload.of(problem), tessellation, search.variation, search.initial, batch_size, search.seed)
+    workers.start(Payload.of(island))
+    numbers = itertools.count()
+    while search.evaluations < evaluations:
+        first = search.evaluations
+        share = min(exchange, -(-(evaluations - first) // islands))
+        elites = search.archive.in_order_of_filling()
+        bounds = [min(first + i * share, evaluations) for i in range(islands + 1)]
+        stretches = [Stretch(elites, a, b) for a, b in itertools.pairwise(bounds) if a < b]
+        for found in _all(workers, stretches, numbers, retries, halt):
+            other = search.archive.empty_copy()
+            other.restore(found.elites)
+            search.archive.merge(other)
+            search.archive.invalid += found.invalid
+            search.archive.out_of_bounds += found.out_of_bounds
+            search.first_error = search.first_error or found.first_error
+        search.evaluations = bounds[-1]
+        yield search
+
+
+def _all(
+    workers: Workers,
+    stretches: list[Stretch],
+    numbers: Iterator[int],
+    retries: int,
+    halt: Callable[[], bool] | None,
+) -> list[Found]:
+    """What each island found, in the order of islands, however often one had to begin again."""
+    found: dict[int, Found] = {}
+    out: dict[int, int] = {}
+    waiting, losses = list(range(len(stretches))), Counter[int]()
+    while len(found) < len(stretches):
+        if halt and halt():
+            raise Halted
+        while waiting and workers.room() > 0:
+            task = Task(next(numbers), search_island, (stretches[waiting[0]],))
+            out[task.number] = waiting.pop(0)
+            workers.submit(task)
+        for outcome in workers.wait(_POLL_SECONDS):
+            which = out.pop(outcome.task.number)
+            if isinstance(outcome.value, str):
+                raise NothingValid(outcome.value)
+            if not outcome.lost:
+                found[which] = outcome.value
+                continue
+            losses[which] += outcome.tries
+            if losses[which] > retries:
+                raise WorkersLost(f"workers: an island was lost {losses[which]} times in a row: {outcome.lost}")
+            waiting.append(which)
+    return [found[which] for which in range(len(stretches))]

@@ -1,0 +1,47 @@
+"""Beyond one process: whatever evaluates a batch elsewhere, behind one signature.
+
+    task        what travels to a worker and back, and the protocol of everything that carries it (`Workers`)
+    payload     what every worker is given once: the problem
+    processes   worker processes on this machine
+    executor    any `concurrent.futures.Executor`
+    dask_cluster  a Dask cluster
+    farm        evaluations on workers: chunks, retries, time limits; the one that the search talks to
+
+How a search uses them is in `tesselite.execution.asynchronous` and `tesselite.execution.islands`.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from typing import Any
+
+from tesselite.execution.workers.task import Task, Workers, WorkersLost
+
+__all__ = ["Task", "Workers", "WorkersLost", "open_workers"]
+
+
+def open_workers(wanted: Any) -> Workers:
+    """Workers from what a user names.
+
+    A number is that many processes here. "tcp://host:8786" is a Dask scheduler and "local:4" a Dask cluster of four
+    processes here. An executor, a function that makes one (so that a broken one can be replaced), a Dask client and
+    workers themselves are taken as they are. Raises ValueError for anything else.
+    """
+    if isinstance(wanted, Workers):
+        return wanted
+    if isinstance(wanted, int) and not isinstance(wanted, bool):
+        from tesselite.execution.workers.processes import Processes
+
+        return Processes(wanted)
+    if isinstance(wanted, str) or type(wanted).__module__.startswith("distributed."):
+        from tesselite.execution.workers.dask_cluster import DaskWorkers
+
+        return DaskWorkers(wanted)
+    if isinstance(wanted, Executor) or callable(wanted):
+        from tesselite.execution.workers.executor import ExecutorWorkers
+
+        return ExecutorWorkers(wanted)
+    raise ValueError(
+        "workers: expected a number of processes, an executor, a function that makes one, a Dask client or the "
+        f"address of a Dask scheduler, got {wanted!r}"
+    )

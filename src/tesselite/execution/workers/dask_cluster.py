@@ -1,0 +1,274 @@
+"""Workers on a Dask cluster: one that runs already, or one of processes on this machine. Needs `tesselite[dask]`.
+
+The problem reaches every worker, also those that join later, by a plugin; tasks carry rows only. The scheduler holds no
+more than two tasks a worker, and no results.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import uuid
+import warnings
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from tesselite.execution.workers.payload import Payload, remembered
+from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
+
+_COUNT_SECONDS = 2.0  # how often we ask how many workers there are
+_LOCAL = "local:"
+
+
+def _carry_out(digest: str, number: int, topic: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """In the worker: (value, seconds). With a topic, whoever listens to it is told that the task begins."""
+    problem = remembered(digest)
+    if topic:
+        _distributed().get_worker().log_event(topic, number)
+    began = time.perf_counter()
+    value = function(problem, *args)
+    return value, time.perf_counter() - began
+
+
+def _kill_worker(dask_worker: Any) -> None:
+    """In the nanny of a worker that hangs: kill it. The nanny starts another one."""
+    os.kill(dask_worker.pid, signal.SIGKILL)
+
+
+class DaskWorkers(Workers):
+    """A Dask client, the address of a scheduler, or "local:4" for a cluster of four processes here.
+
+    `patience` is how many seconds we wait for a scheduler that does not answer; where there are no workers for so long,
+    a warning says so.
+    """
+
+    message_seconds = 3e-3
+
+    def __init__(self, cluster: Any, patience: float = 60.0) -> None:
+        distributed = _distributed()
+        self._patience = patience
+        self._cluster: Any = None
+        self._client: Any = None
+        if not isinstance(cluster, str):
+            self._client, self._owned = cluster, False
+        elif cluster.startswith(_LOCAL):
+            self._client, self._owned = self._start_cluster(cluster), True
+        elif "://" not in cluster and ":" not in cluster:
+            raise ValueError(f"dask: expected tcp://HOST:PORT or local:N, got {cluster!r}")
+        else:
+            try:
+                self._client, self._owned = distributed.Client(cluster, timeout=min(patience, 20.0)), True
+            except OSError as error:
+                raise ValueError(f"dask: no scheduler answers at {cluster} ({_first_line(error)})") from None
+        self._prefix = f"tesselite-{uuid.uuid4().hex[:12]}"
+        self._digest, self._topic = "", ""
+        self._began: dict[int, float] = {}
+        self._finished: SimpleQueue[Any] = SimpleQueue()
+        self._running: dict[str, tuple[Any, Task]] = {}
+        self._given_up: dict[str, Any] = {}
+        self._counted_at = 0.0
+        self._alive_at = self._with_workers_at = time.monotonic()
+        self.n = 1
+        self._count()
+
+    def _start_cluster(self, text: str) -> Any:
+        import dask
+
+        number = text.removeprefix(_LOCAL)
+        if not number.isdigit() or int(number) < 1:
+            raise ValueError(f"dask: expected local:N with a number of workers, got {text!r}")
+        distributed = _distributed()
+        # One task at a time on a worker and no second guess of the scheduler's: a worker that dies tells which task.
+        settings = {"distributed.scheduler.allowed-failures": 0, "distributed.scheduler.worker-saturation": 1.0}
+        with dask.config.set(settings):
+            try:
+                self._cluster = distributed.LocalCluster(
+                    n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                )
+            except RuntimeError as error:
+                raise ValueError(
+                    f"dask: the local cluster does not start ({error}); Dask's processes import a script that starts "
+                    'them, so what it does must stand under `if __name__ == "__main__":`'
+                ) from error
+            return distributed.Client(self._cluster)
+
+    # -- tasks -----------------------------------------------------------------------------------------------------
+
+    def start(self, payload: Payload, *, timed: bool = False) -> None:
+        self._digest = payload.digest
+        if timed:
+            # How long a task waits in the scheduler, or for a worker that starts again, must not count.
+            self._topic = f"{self._prefix}-begun"
+            self._client.subscribe_topic(self._topic, self._note_beginning)
+        try:
+            self._client.register_plugin(_plugin(payload), name=f"{self._prefix}-problem")
+        except Exception as error:  # whatever the problem's module raises on a worker
+            raise WorkersLost(
+                f"workers: the problem cannot be made on a Dask worker ({type(error).__name__}: {error})"
+            ) from error
+
+    def _note_beginning(self, event: tuple[float, int]) -> None:
+        self._began[event[1]] = time.monotonic()
+
+    def room(self) -> int:
+        self._count()
+        return self.n - len(self._running)
+
+    def submit(self, task: Task) -> None:
+        future = self._client.submit(
+            _carry_out,
+            self._digest,
+            task.number,
+            self._topic,
+            task.function,
+            task.args,
+            key=f"{self._prefix}-{task.number}",
+            pure=False,
+        )
+        self._running[future.key] = future, task
+        future.add_done_callback(self._finished.put)
+
+    def wait(self, seconds: float | None) -> list[Outcome]:
+        done = []
+        try:
+            done.append(self._finished.get(timeout=seconds))
+            while True:
+                done.append(self._finished.get_nowait())
+        except Empty:
+            pass
+        self._check_alive()
+        for future in done:
+            self._given_up.pop(future.key, None)
+        done = [future for future in done if future.key in self._running]
+        good = [future for future in done if future.status == "finished"]
+        values = self._gather(good)
+        outcomes: list[Outcome] = []
+        for future in done:
+            task = self._running[future.key][1]
+            n_running = len(self._running)
+            if future.key in values:
+                value, took = values[future.key]
+                outcomes.append(Outcome(task, value, seconds=took))
+            else:
+                outcomes.append(self._lost(future, task, alone=n_running == 1))
+        for future in done:
+            _, task = self._running.pop(future.key)
+            self._began.pop(task.number, None)
+        return outcomes
+
+    def _gather(self, futures: list[Any]) -> dict[str, Any]:
+        """Values by key; those whose worker died before we could fetch them are left out."""
+        if not futures:
+            return {}
+        try:
+            values = self._client.gather(futures, errors="skip")
+        except Exception:  # the connection itself failed: `wait` looks into it the next time
+            return {}
+        if len(values) == len(futures):
+            return dict(zip((future.key for future in futures), values, strict=True))
+        found = {}
+        for future in futures:
+            for value in self._client.gather([future], errors="skip"):
+                found[future.key] = value
+        return found
+
+    def _lost(self, future: Any, task: Task, alone: bool) -> Outcome:
+        if future.status == "error":
+            error = future.exception()
+            if type(error).__name__ == "KilledWorker":
+                # In our own cluster a worker has one task, so there is no doubt whose fault it was.
+                sure = alone or self._cluster is not None
+                return Outcome(task, lost="its worker died", blamed=sure, tries=error.allowed_failures + 1)
+            return Outcome(task, lost=f"Dask could not run it ({type(error).__name__}: {_first_line(error)})")
+        return Outcome(task, lost="its result was lost with its worker", blamed=False)
+
+    def began(self, number: int) -> float | None:
+        return self._began.get(number)
+
+    def give_up(self, number: int) -> None:
+        key = f"{self._prefix}-{number}"
+        future, _ = self._running.pop(key)
+        self._began.pop(number, None)
+        try:
+            busy = [address for address, keys in self._client.processing().items() if key in keys]
+            if busy:
+                # Not cancelled, but kept until the scheduler has noticed: the worker would be given another to kill.
+                self._given_up[key] = future
+                self._client.run(_kill_worker, workers=busy, nanny=True)
+            else:
+                self._client.cancel([future], force=True)
+        except Exception as error:
+            raise WorkersLost(
+                f"workers: a Dask worker hangs and cannot be restarted ({_first_line(error)}); it needs a nanny for "
+                "that, which `dask worker` starts by default"
+            ) from error
+
+    # -- the cluster -----------------------------------------------------------------------------------------------
+
+    def _count(self) -> None:
+        """Note how many workers there are now."""
+        now = time.monotonic()
+        if now - self._counted_at < _COUNT_SECONDS:
+            return
+        self._counted_at = now
+        try:
+            threads = sum(self._client.nthreads().values())
+        except Exception:
+            self._check_alive()
+            return
+        self.n = max(threads, 1)
+        self._alive_at = now
+        if threads:
+            self._with_workers_at = now
+        elif now - self._with_workers_at > self._patience:
+            # Not an error: a queue may take hours to grant them.
+            warnings.warn(f"the Dask scheduler has had no worker for {self._patience:g} s; waiting", stacklevel=2)
+            self._with_workers_at = now
+
+    def _check_alive(self) -> None:
+        if self._client.status == "running":
+            return
+        if time.monotonic() - self._alive_at > self._patience or self._client.status in ("closed", "closing"):
+            raise WorkersLost("workers: the Dask scheduler is gone")
+
+    def close(self) -> None:
+        """Take back what runs; a cluster or client that was started here is closed, a given one stays."""
+        futures = [future for future, _ in self._running.values()]
+        self._running = {}
+        try:
+            if self._client.status == "running":
+                self._client.cancel(futures, force=True)
+                if self._digest and not self._cluster:
+                    self._client.unregister_worker_plugin(f"{self._prefix}-problem")
+        except Exception:
+            pass  # the cluster may be gone: nothing is lost by that
+        if self._owned:
+            self._client.close(timeout=5)
+        if self._cluster is not None:
+            self._cluster.close(timeout=10)
+
+
+def _plugin(payload: Payload) -> Any:
+    """A plugin that gives each worker the problem when it joins."""
+    base: Any = _distributed().WorkerPlugin
+
+    def setup(self: Any, worker: Any) -> None:
+        self.payload.load()
+
+    plugin = type("ProblemPlugin", (base,), {"setup": setup})()
+    plugin.payload = payload
+    return plugin
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0]
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise ValueError("dask: needs the extra tesselite[dask] (pip install 'tesselite[dask]')") from None
+    return distributed

@@ -1,0 +1,294 @@
+"""Evaluations on workers: which rows travel together, what is tried again, and when a row is given up.
+
+A row is lost if its worker dies, late if it takes longer than `timeout` seconds, failed if the function raises. It is
+then tried again, alone, up to `retries` times; if that does not help, it is invalid, with its reason. A function that
+returns something, be it NaN or of the wrong shape, has answered, and is not asked again. Every row ends exactly once.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, RAISED, Evaluation
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.task import Outcome, Task, Workers
+from tesselite.problems.problem import Problem
+from tesselite.spaces.solutions import Rows
+
+RETRIES = 2
+_SHORTEST = 0.005  # seconds that a chunk of quick rows takes at least, or messages would dominate
+_LONGEST = 0.25  # and at most, if it has several: what is lost with a worker should be little
+_FUTILE = 20  # a function that raised again in so many retries, and never did otherwise, is not asked again
+_POLL_SECONDS = 0.5  # how often somebody may want to look up while nothing happens
+
+
+class Halted(Exception):
+    """`halt` asked to stop in the middle of a batch."""
+
+
+@dataclass
+class Item:
+    """One evaluation: its number, its row, and how often it went wrong; `alone` after that.
+
+    `losses` are those with a worker that may have died of another row.
+    """
+
+    number: int
+    row: Rows
+    scenario: str | None
+    failures: int = 0
+    alone: bool = False
+    losses: int = 0
+
+
+@dataclass(frozen=True)
+class Result:
+    """How one evaluation ended: fitness and features, NaN with a reason if it is invalid.
+
+    `error` is the traceback, if a function raised; `tries` how often it was evaluated or lost.
+    """
+
+    number: int
+    fitness: float
+    features: npt.NDArray[np.float64]
+    reason: str = ""
+    error: str = ""
+    tries: int = 1
+
+
+@dataclass
+class _Chunk:
+    items: list[Item]
+    seconds: float  # that it may take
+
+
+def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None) -> Evaluation:
+    """What a worker does; on one thread, since there are other workers. A row that makes it raise is invalid."""
+    try:
+        return problem.evaluate_rows(rows, scenario, 1)
+    except Exception as error:
+        if len(rows) > 1:
+            ones = [evaluate_chunk(problem, rows[i : i + 1], scenario) for i in range(len(rows))]
+            return Evaluation.joined(ones)
+        nothing = np.full((1, problem.features.n), np.nan)
+        return Evaluation.of([np.nan], nothing, {0: f"{RAISED}{type(error).__name__}"}, traceback.format_exc())
+
+
+def check_policy(retries: int, timeout: float | None) -> None:
+    """ValueError unless these make sense."""
+    if not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries: expected a whole number of at least 0, got {retries!r}")
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {timeout!r}")
+
+
+class Farm:
+    """A problem on workers. Give it evaluations by number, and it gives each back once, in order of completion.
+
+    `halt` is asked now and then whether to stop, which raises Halted. Workers are closed by whoever opened them.
+    """
+
+    def __init__(
+        self,
+        workers: Workers,
+        problem: Problem,
+        *,
+        retries: int = RETRIES,
+        timeout: float | None = None,
+        halt: Callable[[], bool] | None = None,
+    ) -> None:
+        check_policy(retries, timeout)
+        self.workers = workers
+        self.problem = problem
+        self.retries = retries
+        self.timeout = timeout
+        self.halt = halt
+        self._waiting: deque[Item] = deque()
+        self._suspects: deque[Item] = deque()
+        self._on_trial: int | None = None  # the task of a suspect, beside which nothing else runs
+        self._out: dict[int, _Chunk] = {}
+        self._next_task = 0
+        self._row_seconds: float | None = None
+        self._futile_retries = 0
+        self._retries_help = False
+        workers.start(Payload.of(problem), timed=timeout is not None)
+
+    # -- the batch as a whole --------------------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        rows: Rows,
+        scenario: str | None = None,
+        *,
+        first: int = 0,
+        known: Iterable[Result] = (),
+        done: Callable[[Result], object] | None = None,
+    ) -> Evaluation:
+        """Evaluate rows that are known to be of the problem's solutions; the result is that of `evaluate_rows`.
+
+        Row i is number `first` + i. Rows whose result is `known` are not evaluated again. `done` is called with each
+        other result as it comes.
+        """
+        results = {result.number - first: result for result in known}
+        for i in range(len(rows)):
+            if i not in results:
+                self.submit(Item(first + i, rows[i], scenario))
+        while len(results) < len(rows):
+            for result in self.completed():
+                results[result.number - first] = result
+                if done:
+                    done(result)
+        return evaluation_of([results[i] for i in range(len(rows))])
+
+    # -- one by one ------------------------------------------------------------------------------------------------
+
+    def submit(self, item: Item) -> None:
+        """Have an evaluation done some time."""
+        self._waiting.append(item)
+
+    def completed(self) -> list[Result]:
+        """Evaluations that have ended since; waits until there is one, and is empty only if none was submitted."""
+        results: list[Result] = []
+        while not results and (self._waiting or self._suspects or self._out):
+            if self.halt and self.halt():
+                raise Halted
+            self._send()
+            for outcome in self.workers.wait(self._patience()):
+                results += self._take(outcome)
+            results += self._give_up_late_ones()
+        self._send()  # before the caller thinks about the results: workers should not wait for that
+        return results
+
+    def _send(self) -> None:
+        while (room := self.workers.room()) > 0:
+            if self._on_trial in self._out:
+                return
+            if self._suspects:
+                if self._out:
+                    return
+                # Nothing else runs: if a worker dies now, we know why.
+                self._on_trial = self._submit([self._suspects.popleft()])
+            elif self._waiting:
+                self._submit(self._next_chunk(room))
+            else:
+                return
+
+    def _submit(self, items: list[Item]) -> int:
+        rows, scenario = np.stack([item.row for item in items]), items[0].scenario
+        task = Task(self._next_task, evaluate_chunk, (rows, scenario))
+        self._next_task += 1
+        seconds = math.inf
+        if self.timeout is not None:
+            # A chunk that runs into it is tried again row by row, so a guess is good enough for several rows.
+            seconds = self.timeout + (len(items) - 1) * min(self._row_seconds or 0.0, self.timeout)
+        self._out[task.number] = _Chunk(items, seconds)
+        self.workers.submit(task)
+        return task.number
+
+    def _next_chunk(self, room: int) -> list[Item]:
+        """Rows that travel together: few messages at first, small chunks at the end so that all finish together."""
+        size = 1
+        if self._row_seconds is not None and not self._waiting[0].alone:
+            row_seconds = max(self._row_seconds, 1e-7)
+            # With many workers chunks must be longer, or this process could not answer them all in time.
+            longest = max(_LONGEST, 2 * self.workers.n * self.workers.message_seconds)
+            share = min(-(-len(self._waiting) // (2 * self.workers.n)), int(longest / row_seconds))
+            enough = min(math.ceil(_SHORTEST / row_seconds), -(-len(self._waiting) // room))
+            size = max(share, enough)
+        items = [self._waiting.popleft()]
+        while len(items) < size and self._waiting:
+            item = self._waiting[0]
+            if item.alone or item.scenario != items[0].scenario:
+                break
+            items.append(self._waiting.popleft())
+        return items
+
+    def _patience(self) -> float:
+        first = min(map(self._deadline, self._out), default=math.inf)
+        return min(max(first - time.monotonic(), 0.0), _POLL_SECONDS)
+
+    def _deadline(self, number: int) -> float:
+        if self.timeout is None:
+            return math.inf
+        began = self.workers.began(number)
+        return math.inf if began is None else began + self._out[number].seconds
+
+    # -- how it ended ----------------------------------------------------------------------------------------------
+
+    def _take(self, outcome: Outcome) -> Iterator[Result]:
+        chunk = self._out.pop(outcome.task.number, None)
+        if chunk is None:
+            return  # given up before
+        if outcome.lost:
+            yield from self._try_again(chunk.items, outcome.lost, outcome.blamed, outcome.tries)
+            return
+        evaluated: Evaluation = outcome.value
+        per_row = outcome.seconds / len(chunk.items)
+        self._row_seconds = per_row if self._row_seconds is None else 0.7 * self._row_seconds + 0.3 * per_row
+        unexplained = evaluated.first_error  # belongs to the first row that raised, or answered something else
+        for i, item in enumerate(chunk.items):
+            reason = evaluated.reasons.get(i, "")
+            raised = reason.startswith(RAISED)
+            error = ""
+            if reason not in ("", FITNESS_NOT_FINITE, FEATURES_NOT_FINITE):
+                error, unexplained = unexplained, ""
+            if item.failures:
+                self._retries_help |= not raised
+                self._futile_retries += raised
+            if raised and item.failures < self.retries and not self._is_futile():
+                item.failures += 1
+                item.alone = True
+                self._waiting.append(item)
+                continue
+            yield Result(
+                item.number, float(evaluated.fitness[i]), evaluated.features[i], reason, error, item.failures + 1
+            )
+
+    def _is_futile(self) -> bool:
+        return self._futile_retries >= _FUTILE and not self._retries_help
+
+    def _try_again(self, items: list[Item], why: str, blamed: bool, tries: int) -> Iterator[Result]:
+        """Rows of a chunk that was lost or late: again, one by one, unless one has had its share of tries."""
+        for item in items:
+            item.alone = True
+        if not blamed:
+            # Once may be another's fault, or the end of a machine's time. After a second time it is tried while nothing
+            # else runs, which costs the time of all workers.
+            for item in items:
+                item.losses += 1
+                (self._suspects if item.losses > 1 else self._waiting).append(item)
+            return
+        if len(items) > 1:
+            self._waiting.extend(items)
+            return
+        (item,) = items
+        item.failures += tries
+        if item.failures <= self.retries:
+            (self._suspects if item.losses else self._waiting).append(item)
+        else:
+            nothing = np.full(self.problem.features.n, np.nan)
+            yield Result(item.number, math.nan, nothing, why, tries=item.failures)
+
+    def _give_up_late_ones(self) -> Iterator[Result]:
+        now = time.monotonic()
+        for number in [number for number in self._out if now >= self._deadline(number)]:
+            chunk = self._out.pop(number)
+            self.workers.give_up(number)
+            yield from self._try_again(chunk.items, f"took longer than {self.timeout:g} s", blamed=True, tries=1)
+
+
+def evaluation_of(results: list[Result]) -> Evaluation:
+    """Results in the order of rows, as one evaluation."""
+    reasons = {i: result.reason for i, result in enumerate(results) if result.reason}
+    first_error = next((result.error for result in results if result.error), "")
+    features: Any = [result.features for result in results]
+    return Evaluation.of([result.fitness for result in results], features, reasons, first_error)

@@ -1,0 +1,262 @@
+"""Worker processes on this machine: each is given one task at a time, and replaced when it dies or hangs.
+
+They are started as programs of their own, not as forks, and import neither the caller's script nor notebook: threads,
+locks and compiled code of the parent cannot harm them, and a script needs no `if __name__ == "__main__"`. A worker ends
+when its parent is gone, however that died.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
+
+_FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[bytes]
+    connection: Connection
+    ready: bool = False
+    task: Task | None = None
+    began: float = 0.0
+
+
+class Processes(Workers):
+    """`n` worker processes, whose libraries of linear algebra use `threads` threads unless the user says otherwise.
+
+    What they print goes to standard error. `on_report(task, content)` is called with what a task says by `report`.
+    """
+
+    def __init__(self, n: int, *, threads: int = 1, on_report: Callable[[Task, Any], object] | None = None) -> None:
+        if n < 1:
+            raise ValueError(f"workers: expected at least 1, got {n}")
+        if os.name != "posix":
+            raise ValueError("workers: processes of our own need Linux or macOS; give an executor or a Dask cluster")
+        self.n = n
+        self._threads = threads
+        self._on_report = on_report
+        self._payload: Payload | None = None
+        self._workers: list[_Worker] = []
+        self._unsent: list[Task] = []
+        self._failed_starts = 0
+
+    @property
+    def pids(self) -> list[int]:
+        """The process numbers of the workers."""
+        return [worker.process.pid for worker in self._workers]
+
+    def start(self, payload: Payload, *, timed: bool = False) -> None:
+        self._payload = payload
+        self._workers = [_start_process(self._threads) for _ in range(self.n)]
+
+    def room(self) -> int:
+        return sum(worker.ready and worker.task is None for worker in self._workers) - len(self._unsent)
+
+    def submit(self, task: Task) -> None:
+        self._unsent.append(task)
+        self._send()
+
+    def _send(self) -> None:
+        for worker in self._workers:
+            if self._unsent and worker.ready and worker.task is None:
+                task = self._unsent[0]
+                try:
+                    worker.connection.send_bytes(pickle.dumps((task.function, task.args), protocol=5))
+                except OSError:
+                    continue  # it has died, which `wait` will find out
+                del self._unsent[0]
+                worker.task, worker.began = task, time.monotonic()
+
+    def wait(self, seconds: float | None) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        by_connection = {worker.connection: worker for worker in self._workers}
+        for connection in wait(list(by_connection), seconds):
+            worker = by_connection[connection]  # type: ignore[index]
+            try:
+                message, *content = pickle.loads(worker.connection.recv_bytes())
+            except (EOFError, OSError):
+                outcomes += self._bury(worker)
+                continue
+            if message == "hello":
+                self._give_payload(worker)
+            elif message == "ready":
+                worker.ready, self._failed_starts = True, 0
+            elif message == "failed":
+                raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{content[0]}")
+            elif message == "report":
+                if self._on_report and worker.task:
+                    self._on_report(worker.task, content[0])
+            else:
+                assert worker.task is not None
+                outcomes.append(Outcome(worker.task, content[0], seconds=content[1]))
+                worker.task = None
+        for worker in list(self._workers):
+            # A child that it has forked may hold its end of the connection open.
+            if worker.process.poll() is not None and not worker.connection.poll():
+                outcomes += self._bury(worker)
+        self._send()
+        return outcomes
+
+    def _give_payload(self, worker: _Worker) -> None:
+        assert self._payload is not None
+        with suppress(OSError):  # if it has died, `wait` will find out
+            worker.connection.send_bytes(pickle.dumps(self._payload, protocol=5))
+
+    def _bury(self, worker: _Worker) -> list[Outcome]:
+        """Replace a worker that has died; the outcome of the task that it was at, if any."""
+        _end(worker)
+        how = _cause_of_death(worker.process.returncode)
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _FAILED_STARTS:
+                raise WorkersLost(
+                    f"workers: {self._failed_starts} worker processes in a row died while they started ({how}); "
+                    "look at what they wrote above, and try the problem in this process, without workers"
+                )
+        self._workers[self._workers.index(worker)] = _start_process(self._threads)
+        return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]
+
+    def _at(self, number: int) -> _Worker | None:
+        """The worker that is at the task of this number."""
+        return next((worker for worker in self._workers if worker.task and worker.task.number == number), None)
+
+    def began(self, number: int) -> float | None:
+        worker = self._at(number)
+        return worker.began if worker else None
+
+    def give_up(self, number: int) -> None:
+        worker = self._at(number)
+        if worker:
+            _end(worker)
+            self._workers[self._workers.index(worker)] = _start_process(self._threads)
+        self._unsent = [task for task in self._unsent if task.number != number]
+
+    def terminate(self) -> None:
+        """Ask every busy worker, by SIGTERM, to come to an end with its task."""
+        for worker in self._workers:
+            if worker.task:
+                worker.process.terminate()
+
+    def close(self) -> None:
+        for worker in self._workers:
+            _end(worker)
+        self._workers, self._unsent = [], []
+
+
+def _start_process(threads: int) -> _Worker:
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tesselite.execution.workers.processes", str(theirs.fileno())],
+            stdin=subprocess.PIPE,  # never written to: its end tells the worker that we are gone
+            stdout=2,
+            pass_fds=[theirs.fileno()],
+            env={**dict.fromkeys(_THREADS, str(threads)), **os.environ, "PYTHONPATH": _python_path()},
+            start_new_session=True,  # a signal from the keyboard is for the parent, which decides what to do
+        )
+    return _Worker(process, Connection(ours.detach()))
+
+
+def _python_path() -> str:
+    """So that the worker imports this very package, wherever it was imported from."""
+    from pathlib import Path
+
+    home = str(Path(__file__).parents[2])
+    return os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def _end(worker: _Worker) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(worker.process.pid, signal.SIGKILL)  # and whatever it has started, a simulator that hangs, say
+    worker.process.kill()
+    worker.connection.close()
+    worker.process.wait()
+    if worker.process.stdin:
+        worker.process.stdin.close()
+
+
+def _cause_of_death(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+# -- what runs in the worker process -----------------------------------------------------------------------------------
+
+
+_parent: Connection | None = None
+
+
+def report(content: Any) -> None:
+    """In a task: tell the parent something on the way. Elsewhere than in a worker process nobody listens."""
+    # The module that runs as a program is another one than the module that a task imports.
+    home = sys.modules["__main__"]
+    parent: Connection | None = getattr(home, "_parent", None) if _is_worker(home) else None
+    if parent is not None:
+        parent.send_bytes(pickle.dumps(("report", content), protocol=5))
+
+
+def _is_worker(home: Any) -> bool:
+    return getattr(getattr(home, "__spec__", None), "name", "") == "tesselite.execution.workers.processes"
+
+
+def _end_with_parent(lifeline: int) -> None:
+    os.read(lifeline, 1)  # returns when the parent closes its end, or is gone
+    os.killpg(0, signal.SIGKILL)  # this process, which leads a group of its own, and all that it has started
+
+
+def _work(connection: Connection) -> None:
+    """Answer messages until the parent is gone."""
+    import traceback
+
+    def tell(*message: Any) -> None:
+        connection.send_bytes(pickle.dumps(message, protocol=5))
+
+    tell("hello")
+    payload: Payload = pickle.loads(connection.recv_bytes())
+    try:
+        problem = payload.load()
+    except BaseException:
+        tell("failed", traceback.format_exc())
+        return
+    tell("ready")
+    while True:
+        function, args = pickle.loads(connection.recv_bytes())
+        began = time.perf_counter()
+        value = function(problem, *args)
+        tell("done", value, time.perf_counter() - began)
+
+
+def _main() -> None:
+    import threading
+
+    lifeline = os.dup(0)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)  # whoever reads standard input gets its end at once
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    global _parent
+    _parent = Connection(int(sys.argv[1]))
+    with suppress(EOFError, ConnectionError):  # the parent is gone, or has no more use for us
+        _work(_parent)
+
+
+if __name__ == "__main__":
+    _main()

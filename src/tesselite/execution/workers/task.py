@@ -1,0 +1,91 @@
+"""Tasks and outcomes, and what every kind of workers can do with them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from tesselite.execution.workers.payload import Payload
+
+
+class WorkersLost(RuntimeError):
+    """There are no workers left to go on with, or they cannot start; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A call of a module's function on some worker: function(problem, *args). `number` tells tasks apart."""
+
+    number: int
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task ended: with a `value`, or `lost` (why there is none: its worker died, its cluster gave up).
+
+    `blamed` says that nothing but this task can have been the cause of the loss. `tries` is how often workers have
+    been at it. `seconds` is the time that the worker spent.
+    """
+
+    task: Task
+    value: Any = None
+    lost: str = ""
+    blamed: bool = True
+    tries: int = 1
+    seconds: float = 0.0
+
+
+class Workers(ABC):
+    """What carries tasks to workers and brings outcomes back. It is used from one thread.
+
+    A task is carried out at least once; whoever submits it decides what to do about a loss. `n` is the number of
+    workers there should be, `message_seconds` about what a task and its answer cost this process.
+    """
+
+    n: int
+    message_seconds: float = 1e-4
+
+    @abstractmethod
+    def start(self, payload: Payload, *, timed: bool = False) -> None:
+        """Give every worker, now and whenever one joins, what tasks work on. Called once, before anything else.
+
+        `timed` says that somebody will ask when tasks began.
+        """
+
+    @abstractmethod
+    def began(self, number: int) -> float | None:
+        """When a worker began with the task of this number, on the clock of `time.monotonic`; None if none has."""
+
+    @abstractmethod
+    def room(self) -> int:
+        """How many more tasks to submit now, so that workers are busy and none waits in a queue for long."""
+
+    @abstractmethod
+    def submit(self, task: Task) -> None:
+        """Send a task off; only while there is room."""
+
+    @abstractmethod
+    def wait(self, seconds: float | None) -> list[Outcome]:
+        """Outcomes that have come; waits up to so many seconds for something to happen. May return none.
+
+        Raises WorkersLost if there will be no more.
+        """
+
+    @abstractmethod
+    def give_up(self, number: int) -> None:
+        """Stop working on the task of this number: no outcome of it will come, and its worker is replaced."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the workers that were started here, at once."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

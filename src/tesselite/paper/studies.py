@@ -1,0 +1,409 @@
+"""The paper's experiments as plans: which algorithm-descriptor pairs, with which settings, and what is asked of them.
+
+Numbers of the maze and the hexapod experiment come from `maze` and `hexapod` beside this module; how a plan is carried
+out is in `reproduce`, what the paper says about each in `paper_numbers`, `claims_maze` and `claims_hexapod`.
+Vassiliades et al. (2018), sections IV and V and the appendix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tesselite.assessment.comparison import Measure
+from tesselite.assessment.scenarios import AT_MOST
+from tesselite.problems.problem import TRAINING
+
+# The paper clusters "until convergence", and found that precision does not matter with thousands of niches. Ours ends
+# when ten iterations lower the error by less than one in ten thousand.
+CVT_TOLERANCE = 1e-4
+CVT_ITERATIONS = 200
+# Which random stream of its seed a CVT is drawn from. Trials that do not tell are of version 0.1's first stream.
+CVT_DRAWS = "named child"
+# Norms other than the Euclidean one have no short cuts: so many values in all samples keep their construction short.
+_CVT_VALUES_OTHER_NORM = 25_000_000
+_CVT_ITERATIONS_OTHER_NORM = 30
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An algorithm-descriptor pair: MAP-Elites on a `grid`, or CVT-MAP-Elites with `n_niches` from `n_samples`.
+
+    `name` is that of its files. Pairs of a `family` share a hue. `ours` marks what the paper has not. A pair with other
+    settings is another pair: trials are only added up where all of these agree.
+    """
+
+    name: str
+    label: str
+    family: str
+    problem: str
+    descriptor: str
+    evaluations: int
+    initial: int
+    batch_size: int
+    grid: int | None = None
+    n_niches: int | None = None
+    n_samples: int | None = None
+    p: float = 2.0
+    cvt_iterations: int | None = None
+    variation: str | None = None
+    at_most: int = AT_MOST
+    ours: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What the seeds of its trials rest on: problem and niches, whatever the study, the name and the budget."""
+        niches = f"grid {self.grid}" if self.n_niches is None else f"cvt {self.n_niches} p {self.p:g}"
+        return f"{self.problem} {niches}"
+
+    def settings(self) -> dict[str, Any]:
+        """What decides the result of a trial, as its summary tells it."""
+        skipped = ("name", "label", "family", "descriptor", "ours")
+        told = {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
+        return told if self.n_niches is None else {**told, "cvt_draws": CVT_DRAWS}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Pairs that are compared, and how: fitness levels of the expected quality, queries, contrasts to test.
+
+    `scale` turns fitness into the unit of `fitness_name`. `paper_trials` and `paper_evaluations` are the paper's scale.
+    `notes` tell about the pairs that are ours.
+    """
+
+    name: str
+    title: str
+    pairs: tuple[Pair, ...]
+    paper_trials: int
+    paper_evaluations: int
+    levels: tuple[float, ...]
+    fitness_name: str
+    training_name: str
+    queries: tuple[Measure, ...] = ()
+    contrasts: tuple[tuple[str, str], ...] = ()
+    scale: float = 1.0
+    overall: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    def pair(self, name: str) -> Pair:
+        """The pair of this name."""
+        return next(pair for pair in self.pairs if pair.name == name)
+
+    def measures(self) -> list[Measure]:
+        """What is tested for each contrast."""
+        several = "best assessed, median over scenarios of each run"
+        return [
+            Measure("found", f"best found, {self.training_name}"),
+            Measure("best", f"best assessed, {self.training_name}", TRAINING),
+            Measure("best", several),
+            Measure("coverage", "share of filled niches"),
+            Measure("spread", "spread"),
+            *self.queries,
+        ]
+
+
+def _levels(low: float, high: float, steps: int) -> tuple[float, ...]:
+    return tuple(np.round(np.linspace(low, high, steps + 1), 9).tolist())
+
+
+MAZE_LEVELS = _levels(0, 400, 400)  # section III-B: "x in {0, 1, 2, ..., 400}"
+HEXAPOD_LEVELS = _levels(-1.0, 3.0, 200)  # metres in five seconds: -0.2 to 0.6 m/s in steps of 4 mm/s
+HEXAPOD_SECONDS = 5.0
+
+
+def _in_norm(pair: Pair, p: float, dimensions: int) -> Pair:
+    """The pair with another norm, for the construction and for the search alike."""
+    if p == 2.0 or pair.n_samples is None:
+        return pair
+    samples = min(pair.n_samples, _CVT_VALUES_OTHER_NORM // dimensions)
+    return replace(pair, p=p, n_samples=samples, cvt_iterations=_CVT_ITERATIONS_OTHER_NORM)
+
+
+def _maze_cvt(descriptor: str, **options: Any) -> Pair:
+    from tesselite.paper.maze import PAPER as MAZE
+
+    pair = Pair(
+        name=f"cvt-{descriptor}",
+        label=f"CVT-MAP-Elites {descriptor.upper()}",
+        family="CVT-MAP-Elites",
+        problem=f"maze:{descriptor}",
+        descriptor=descriptor,
+        evaluations=MAZE.evaluations,
+        initial=MAZE.initial,
+        batch_size=MAZE.batch_size,
+        n_niches=MAZE.n_niches,
+        n_samples=MAZE.n_samples,
+        cvt_iterations=CVT_ITERATIONS,
+    )
+    return replace(pair, **options)
+
+
+def _maze_grid(descriptor: str, cells: int, *, ours: bool = False) -> Pair:
+    pair = _maze_cvt(descriptor)
+    return replace(
+        pair,
+        name=f"grid-{descriptor}",
+        label=f"MAP-Elites {descriptor.upper()}" + (" (ours)" if ours else ""),
+        family="MAP-Elites",
+        grid=cells,
+        n_niches=None,
+        n_samples=None,
+        cvt_iterations=None,
+        ours=ours,
+    )
+
+
+def _maze_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) -> Study:
+    from tesselite.paper.maze import PAPER as MAZE
+
+    near = f"share within {MAZE.near:g} units"
+    study = Study(
+        name=name,
+        title=title,
+        pairs=tuple(pairs),
+        paper_trials=MAZE.trials,
+        paper_evaluations=MAZE.evaluations,
+        levels=MAZE_LEVELS,
+        fitness_name="distance to the goal",
+        training_name="open maze",
+        queries=(
+            Measure("share", f"{near}, median scenario", x=MAZE.near),
+            Measure("share", f"{near}, runs x scenarios", x=MAZE.near, pooled=True),
+            Measure("share", "share within 100 units, runs x scenarios", x=100.0, pooled=True),
+        ),
+    )
+    return replace(study, **options)
+
+
+def maze() -> Study:
+    """Section IV: MAP-Elites and CVT-MAP-Elites on six descriptors of the maze, and the grid that did not fit."""
+    from tesselite.paper.maze import PAPER as MAZE
+
+    grids = [_maze_grid(name, cells) for name, cells in MAZE.grid.items()]
+    beyond = [_maze_grid("50d", 2, ours=True)]
+    return _maze_study(
+        "maze",
+        "Maze navigation",
+        [*grids, *beyond, *(_maze_cvt(name) for name in MAZE.descriptors)],
+        contrasts=(("grid-2d", "cvt-2d"), ("grid-10d", "cvt-10d"), ("grid-20d", "cvt-20d"), ("grid-50d", "cvt-50d")),
+        notes=("MAP-Elites 50D has 2^50 niches. The paper could not run it; a sparse archive can.",),
+    )
+
+
+def niches_maze() -> Study:
+    """Appendix: k in {5, 50, 500, 5000} on three descriptors of the maze."""
+    pairs = [
+        _maze_cvt(name, name=f"{name}-k{k}", label=f"{name.upper()} k={k}", family=name.upper(), n_niches=k)
+        for name in ("2d", "20d", "250d")
+        for k in (5, 50, 500, 5000)
+    ]
+    contrasts = tuple((f"{name}-k500", f"{name}-k5000") for name in ("2d", "20d", "250d"))
+    contrasts += tuple((f"{name}-k5", f"{name}-k5000") for name in ("2d", "20d", "250d"))
+    contrasts += tuple((f"{name}-k50", f"{name}-k5000") for name in ("2d", "20d", "250d"))
+    return _maze_study("niches-maze", "Maze navigation, number of niches", pairs, contrasts=contrasts, overall=True)
+
+
+def norms_maze() -> Study:
+    """Appendix: the Euclidean norm against p = 0.5 on three descriptors of the maze."""
+    pairs = [
+        _in_norm(
+            _maze_cvt(
+                name,
+                name=f"{name}-p{p:g}",
+                label=f"{name.upper()} p={p:g}",
+                family="Euclidean" if p == 2 else "fractional",
+            ),
+            p,
+            int(name[:-1]),
+        )
+        for p in (2.0, 0.5)
+        for name in ("50d", "250d", "1000d")
+    ]
+    contrasts = tuple((f"{name}-p2", f"{name}-p0.5") for name in ("50d", "250d", "1000d"))
+    return _maze_study("norms-maze", "Maze navigation, distance", pairs, contrasts=contrasts, overall=True)
+
+
+_HEXAPOD_DIMENSIONS = {"duty": 6, "phase": 12, "amplitude-phase": 24, "controller": 36}
+
+
+def _hexapod_cvt(descriptor: str, **options: Any) -> Pair:
+    from tesselite.paper.hexapod import PAPER
+
+    settings = PAPER[f"hexapod:{descriptor}"]
+    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
+    pair = Pair(
+        name=f"cvt-{dimensions}d",
+        label=f"CVT-MAP-Elites {dimensions}D",
+        family="CVT-MAP-Elites",
+        problem=settings.problem,
+        descriptor=descriptor,
+        evaluations=settings.evaluations,
+        initial=settings.initial,
+        batch_size=settings.batch_size,
+        n_niches=settings.n_niches,
+        n_samples=settings.n_samples,
+        cvt_iterations=CVT_ITERATIONS,
+        variation=f"resample:{settings.mutation:g}",
+    )
+    return replace(pair, **options)
+
+
+def _hexapod_grid(descriptor: str, cells: int, *, ours: bool = False) -> Pair:
+    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
+    return replace(
+        _hexapod_cvt(descriptor),
+        name=f"grid-{dimensions}d",
+        label=f"MAP-Elites {dimensions}D" + (" (ours)" if ours else ""),
+        family="MAP-Elites",
+        grid=cells,
+        n_niches=None,
+        n_samples=None,
+        cvt_iterations=None,
+        ours=ours,
+    )
+
+
+def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) -> Study:
+    from tesselite.paper.hexapod import DUTY
+
+    study = Study(
+        name=name,
+        title=title,
+        pairs=tuple(pairs),
+        paper_trials=DUTY.runs,
+        paper_evaluations=DUTY.evaluations,
+        levels=HEXAPOD_LEVELS,
+        fitness_name="walking speed (m/s)",
+        training_name="undamaged",
+        scale=1.0 / HEXAPOD_SECONDS,
+        queries=(
+            Measure("share", "share above 0.2 m/s, undamaged", TRAINING, x=0.2),
+            Measure("share", "share above 0.2 m/s, median damage", x=0.2),
+            Measure("share", "share above 0.2 m/s, runs x damages", x=0.2, pooled=True),
+        ),
+    )
+    return replace(study, **options)
+
+
+def hexapod() -> Study:
+    """Section V: MAP-Elites and CVT-MAP-Elites on four descriptors of the hexapod, and the grid that did not fit."""
+    from tesselite.paper.hexapod import PAPER
+
+    grids = [
+        _hexapod_grid(settings.problem.partition(":")[2], settings.grid)
+        for settings in PAPER.values()
+        if settings.grid is not None
+    ]
+    beyond = [_hexapod_grid("controller", 2, ours=True)]
+    return _hexapod_study(
+        "hexapod",
+        "Hexapod locomotion",
+        [*grids, *beyond, *(_hexapod_cvt(name) for name in _HEXAPOD_DIMENSIONS)],
+        contrasts=(("grid-6d", "cvt-6d"), ("grid-12d", "cvt-12d"), ("grid-24d", "cvt-24d"), ("grid-36d", "cvt-36d")),
+        notes=("MAP-Elites 36D has 2^36 niches. The paper could not run it; a sparse archive can.",),
+    )
+
+
+def niches_hexapod() -> Study:
+    """Appendix: k in {10, 100, 1000, 10000, 100000} on the duty factor."""
+    pairs = [
+        _hexapod_cvt("duty", name=f"k{k}", label=f"k={k:,}", n_niches=k, n_samples=max(100_000, 10 * k))
+        for k in (10, 100, 1000, 10_000, 100_000)
+    ]
+    contrasts = tuple((f"k{k}", "k10000") for k in (10, 100, 1000, 100_000))
+    return _hexapod_study("niches-hexapod", "Hexapod locomotion, number of niches", pairs, contrasts=contrasts)
+
+
+def norms_hexapod() -> Study:
+    """Appendix: the Euclidean norm against p = 0.5 on the 36 controller values, after 25,000 generations."""
+    evaluations = 10_000 + 25_000 * 200
+    pairs = [
+        _in_norm(
+            _hexapod_cvt(
+                "controller",
+                name=f"36d-p{p:g}",
+                label=f"36D p={p:g}",
+                family="Euclidean" if p == 2 else "fractional",
+                evaluations=evaluations,
+            ),
+            p,
+            _HEXAPOD_DIMENSIONS["controller"],
+        )
+        for p in (2.0, 0.5)
+    ]
+    return _hexapod_study(
+        "norms-hexapod",
+        "Hexapod locomotion, distance",
+        pairs,
+        contrasts=(("36d-p2", "36d-p0.5"),),
+        paper_evaluations=evaluations,
+    )
+
+
+STUDIES = {
+    "maze": maze,
+    "hexapod": hexapod,
+    "niches-maze": niches_maze,
+    "niches-hexapod": niches_hexapod,
+    "norms-maze": norms_maze,
+    "norms-hexapod": norms_hexapod,
+}
+"""The studies by name."""
+
+SETS = {"niches": ("niches-maze", "niches-hexapod"), "norms": ("norms-maze", "norms-hexapod")}
+"""Names that stand for several studies."""
+
+
+def of_descriptors(study: Study, descriptors: Sequence[str]) -> Study:
+    """The study's pairs with these descriptors alone."""
+    known = list(dict.fromkeys(pair.descriptor for pair in study.pairs))
+    unknown = [name for name in descriptors if name not in known]
+    if unknown or not descriptors:
+        raise ValueError(f"descriptors: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}")
+    return _with_pairs(study, [pair for pair in study.pairs if pair.descriptor in descriptors])
+
+
+def _with_pairs(study: Study, pairs: Sequence[Pair]) -> Study:
+    names = {pair.name for pair in pairs}
+    contrasts = tuple(contrast for contrast in study.contrasts if names.issuperset(contrast))
+    return replace(study, pairs=tuple(pairs), contrasts=contrasts)
+
+
+def scaled(
+    study: Study, *, evaluations: int | None = None, cvt_samples: int | None = None, quick: bool = False
+) -> Study:
+    """The study with another budget, fewer CVT samples, or all of it so small that it is quick."""
+    pairs = study.pairs
+    if evaluations is not None:
+        if evaluations < 1:
+            raise ValueError(f"evaluations: expected at least 1, got {evaluations}")
+        pairs = tuple(replace(pair, evaluations=evaluations, initial=min(pair.initial, evaluations)) for pair in pairs)
+    if quick:
+        small: dict[str, Pair] = {}  # by settings: studies of the number of niches have fewer pairs then
+        for pair in pairs:
+            made = _quick(pair, evaluations)
+            small.setdefault(repr(made.settings()), made)
+        pairs = tuple(small.values())
+    if cvt_samples is not None:
+        most = max((pair.n_niches or 1 for pair in pairs), default=1)
+        if cvt_samples < most:
+            raise ValueError(f"cvt_samples: expected at least {most}, one for each niche, got {cvt_samples}")
+        pairs = tuple(pair if pair.n_samples is None else replace(pair, n_samples=cvt_samples) for pair in pairs)
+    return _with_pairs(study, pairs)
+
+
+def _quick(pair: Pair, evaluations: int | None) -> Pair:
+    k = None if pair.n_niches is None else min(pair.n_niches, 200)
+    budget = evaluations or 1000
+    return replace(
+        pair,
+        evaluations=budget,
+        initial=min(200, budget),
+        batch_size=100,
+        n_niches=k,
+        n_samples=None if k is None else 10 * k,
+        at_most=50,
+    )

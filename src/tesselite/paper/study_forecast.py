@@ -1,0 +1,137 @@
+"""How long a reproduction will take and how much disk it needs, measured on a small piece of the work first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tesselite.assessment.trial import Trial
+from tesselite.paper.reproduce import Job
+from tesselite.paper.studies import CVT_ITERATIONS, Pair
+from tesselite.problems import by_name
+from tesselite.search.map_elites import MapElites, batches
+from tesselite.tessellation.forecast import forecast as forecast_cvt
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation
+
+_PILOT = 600  # evaluations, the second half of which is timed
+_SUMMARY_BYTES = 25_000
+_PROCESS_BYTES = 300_000_000
+_FILLED = 0.6  # share of a CVT's niches, and of a grid's evaluations up to its niches, that we expect to be filled
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds of wall-clock time, bytes of memory and of disk at most while it works, and bytes kept at the end."""
+
+    n_trials: int
+    seconds: float
+    memory_bytes: int
+    working_bytes: int
+    kept_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_trials} trials to run: about {_time(self.seconds)}, up to {_size(self.memory_bytes)} of memory "
+            f"and {_size(self.working_bytes)} of disk while it works, {_size(self.kept_bytes)} of summaries at the end"
+        )
+
+
+def _time(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def _size(n: int) -> str:
+    return f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{max(n / 1e6, 0.1):.1f} MB"
+
+
+def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> Forecast:
+    """What these jobs will take. Trials of a pair that are `done` tell best; otherwise a small search is timed."""
+    evaluation_seconds: dict[str, float] = {}
+    trial_seconds: dict[str, float] = {}
+    total, largest, centroids, memory = 0.0, 0, 0, 0
+    for job in jobs:
+        pair = job.pair
+        if job.number is None:
+            assert pair.n_niches is not None
+            space = by_name(pair.problem).features
+            found = forecast_cvt(
+                space,
+                pair.n_niches,
+                pair.n_samples,
+                pair.p,
+                min(pair.cvt_iterations or CVT_ITERATIONS, 60),
+                "lloyd",
+                job.threads,
+            )
+            total += found.seconds
+            memory = max(memory, found.memory)
+            centroids += 8 * pair.n_niches * space.n
+            continue
+        if pair.name not in trial_seconds:
+            parts = ("search", "assessment")  # of the search in all sittings, where a trial was stopped and continued
+            earlier = [sum(trial.seconds.get(part, 0.0) for part in parts) for trial in done.get(pair.name, [])]
+            if any(earlier):
+                trial_seconds[pair.name] = float(np.median(earlier))
+            else:
+                family = pair.problem.partition(":")[0]
+                if family not in evaluation_seconds:
+                    evaluation_seconds[family] = _evaluation_seconds(pair, job.threads)
+                trial_seconds[pair.name] = _trial_seconds(pair, evaluation_seconds[family])
+        total += trial_seconds[pair.name]
+        largest = max(largest, _run_bytes(pair))
+    n_trials = sum(job.number is not None for job in jobs)
+    kept = n_trials * _SUMMARY_BYTES
+    memory = max(workers, 1) * (_PROCESS_BYTES + max(memory, 2 * largest))  # rows grow by doubling
+    return Forecast(n_trials, total / max(workers, 1), memory, centroids + largest * max(workers, 1) + kept, kept)
+
+
+def _elites(pair: Pair) -> int:
+    if pair.n_niches is not None:
+        return int(_FILLED * pair.n_niches)
+    cells = float(pair.grid or 1) ** by_name(pair.problem).features.n
+    return int(_FILLED * min(cells, pair.evaluations))
+
+
+def _run_bytes(pair: Pair) -> int:
+    """Twice (a file is replaced by a new one) the archive, and the centroids."""
+    problem = by_name(pair.problem)
+    row = problem.features.n * 8 + problem.solutions.width * problem.solutions.dtype.itemsize + 32
+    return 2 * _elites(pair) * row + 8 * problem.features.n * (pair.n_niches or 0)
+
+
+def _evaluation_seconds(pair: Pair, threads: int) -> float:
+    """Seconds of an evaluation and all that goes with it but the look-up of niches, measured on a small search."""
+    problem = by_name(pair.problem)
+    n = min(_PILOT, pair.evaluations)
+    search = MapElites(
+        problem.solutions, GridTessellation(problem.features, 1 if problem.features.n > 40 else 2),
+        initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
+    )  # fmt: skip
+    began, first = time.perf_counter(), 0
+    for state in batches(search, problem, n, batch_size=min(100, max(1, n // 4)), threads=threads):
+        if state.evaluations <= n // 2:
+            began, first = time.perf_counter(), state.evaluations
+    return (time.perf_counter() - began) / max(1, n - first)
+
+
+def _trial_seconds(pair: Pair, evaluation: float) -> float:
+    problem = by_name(pair.problem)
+    look_up = 0.0
+    if pair.n_niches is not None and problem.features.n >= 6:
+        rng = np.random.default_rng(0)
+        tessellation = VoronoiTessellation(problem.features, problem.features.sample(pair.n_niches, rng), p=pair.p)
+        points = problem.features.sample(200, rng)
+        tessellation.niche_of(points, threads=1)  # compiles; what is compiled depends on the batch's size
+        began = time.perf_counter()
+        tessellation.niche_of(points, threads=1)
+        look_up = (time.perf_counter() - began) / len(points)
+    assessed = min(_elites(pair), pair.at_most) * (1 + len(problem.scenarios))
+    return pair.evaluations * (evaluation + look_up) + assessed * evaluation + 2.0

@@ -1,0 +1,133 @@
+"""The tables, figures and report.md of a study, made from the trials in its folder and from nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tesselite import __version__
+from tesselite.assessment.comparison import Comparison
+from tesselite.assessment.tables import Table
+from tesselite.base.atomic import write_atomically
+from tesselite.paper.claims import claims_table
+from tesselite.paper.numbers import numbers_table
+from tesselite.paper.reproduce import comparison_of, read_trials
+from tesselite.paper.studies import STUDIES, Study
+from tesselite.problems import by_name
+from tesselite.report.comparison_figures import comparison_figures
+from tesselite.report.scenario_drawings import scenario_drawing
+
+_FIGURES = {
+    "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
+    "ranges; crosses: outliers; dots: the runs, where they are five or fewer). Runs without any valid solution in a "
+    "setting are not in its box but counted above it.",
+    "niches_and_spread": "Share of filled niches, and spread.",
+    "expected_quality": "Expected quality.",
+    "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",
+    "progress_coverage": "Share of filled niches over evaluations.",
+}
+
+
+def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
+    """Write tables, figures and report.md from the trials in `out`; returns the files. ValueError without trials."""
+    comparison = comparison_of(study, read_trials(study, out))
+    if comparison is None:
+        raise ValueError(f"{out}: no trial is finished yet")
+    tables = _tables(study, comparison)
+    files = []
+    for name, table in tables.items():
+        files += table.save(out / "tables", name)
+    figures = comparison_figures(
+        comparison,
+        out / "figures",
+        kind,
+        draw_scenario=scenario_drawing(by_name(study.pairs[0].problem)),
+        overall=study.overall,
+    )
+    report = out / "report.md"
+    text = _text(study, comparison, tables, figures)
+    write_atomically(report, lambda part: part.write_text(text, encoding="utf-8"))
+    return [report, *files, *figures]
+
+
+def _tables(study: Study, comparison: Comparison) -> dict[str, Table]:
+    """The tables by file name; those the study has nothing for are left out."""
+    per_run = [measure for measure in study.queries if not measure.pooled]
+    present = {group.name for group in comparison.groups}
+    contrasts = [contrast for contrast in study.contrasts if present.issuperset(contrast)]
+    made = {
+        "paper_and_ours": numbers_table(study, comparison),
+        "claims": claims_table(study, comparison),
+        "metrics": comparison.metrics_table(study.queries),
+        "best_performance": comparison.best_table(),
+        "tests": comparison.tests_table(contrasts, study.measures()) if contrasts else None,
+        "expected_quality": comparison.quality_table(),
+        "trials": comparison.data_table(per_run),
+    }
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figures: list[Path]) -> str:
+    runs = [len(group.trials) for group in comparison.groups]
+    evaluations = sorted({group.trials[0].settings["evaluations"] for group in comparison.groups})
+    versions = sorted({trial.version for group in comparison.groups for trial in group.trials})
+    changed = sum(trial.changed for group in comparison.groups for trial in group.trials)
+    few, many = min(runs), max(runs)
+    lines = [
+        f"# {study.title}",
+        "",
+        f"{len(comparison.groups)} pairs, {few if few == many else f'{few} to {many}'} run{'s'[: many > 1]} each of "
+        f"{' or '.join(f'{n:,}' for n in evaluations)} evaluations (the paper: {study.paper_trials} runs of "
+        f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
+        "",
+        *(f"{note}\n" for note in study.notes if any(group.ours for group in comparison.groups)),
+        *_other_settings(study, comparison),
+    ]
+    if changed:
+        lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
+    sections = (
+        ("paper_and_ours", "The paper's numbers beside ours", ""),
+        ("claims", "The paper's claims", ""),
+        (
+            "metrics",
+            "Metrics",
+            "Median [quartiles] over runs. As in the paper, at most 10,000 elites of an archive, drawn at random, are "
+            "assessed: in larger archives the best assessed can be worse than the best found.",
+        ),
+        (
+            "best_performance",
+            "Expected best performance",
+            f"Best {comparison.fitness_name} in each setting: median [quartiles] over runs.",
+        ),
+        (
+            "tests",
+            "Tests",
+            "Two-sided Mann-Whitney tests over runs, p corrected by Holm over all of them; A12 is the chance that a "
+            "run of the first exceeds one of the second. Rows of runs x scenarios take every scenario of a run as an "
+            "observation, as the paper does; these are not independent, so they have no corrected p, and the rows over "
+            "runs alone are the ones to trust.",
+        ),
+    )
+    for name, title, about in sections:
+        if name in tables:
+            lines += [f"## {title}", "", *([about, ""] if about else []), tables[name].to_markdown()]
+    lines += ["## Figures", ""]
+    for file in figures:
+        lines += [_FIGURES.get(file.stem, file.stem), "", f"![{file.stem}](figures/{file.name})", ""]
+    lines += ["Every number in full precision: `tables/*.csv`; every trial: `trials/`.", ""]
+    return "\n".join(lines)
+
+
+def _other_settings(study: Study, comparison: Comparison) -> list[str]:
+    """A line for the settings, besides the budget, that are not those of the full study; none if all are."""
+    full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
+    told = []
+    for pair in (study.pair(group.name) for group in comparison.groups):
+        wanted = full.get(pair.name, pair.settings())
+        other = [
+            f"{name} {value} instead of {wanted.get(name)}"
+            for name, value in pair.settings().items()
+            if name not in ("evaluations", "initial") and value != wanted.get(name)
+        ]
+        if other:
+            told.append(f"{pair.label}: {', '.join(other)}")
+    return [f"Not the study's own settings: {'; '.join(told)}.", ""] if told else []

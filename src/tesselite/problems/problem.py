@@ -1,0 +1,68 @@
+"""Problem: what is searched.
+
+A built-in problem subclasses `Problem`; a user's function becomes one through `tesselite.problem` (see
+`user_function`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+TRAINING = "training"  # what the setting of the search is called beside the scenarios
+
+
+class Problem(ABC):
+    """Solutions that have a fitness and features, and how to evaluate a batch of them.
+
+    `direction` says whether a higher ("max") or a lower ("min") fitness is better. `floor` is the worst fitness that
+    counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
+    archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
+    process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
+    so that no run is continued with another one; empty for the usual one.
+    """
+
+    name: str
+    spec: str | None = None
+    variant: str = ""
+    solutions: SolutionSpace
+    features: FeatureSpace
+    direction: Direction = "max"
+    floor: float | None = None
+    scenarios: tuple[str, ...] = ()
+
+    def evaluate(self, solutions: Any, scenario: str | None = None, threads: int | None = None) -> Evaluation:
+        """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.
+
+        Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
+        fails is invalid in the result; it raises nothing.
+        """
+        if scenario is not None and scenario not in self.scenarios:
+            known = ", ".join(repr(s) for s in self.scenarios) or "none"
+            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        return self.evaluate_rows(self.solutions.validate(solutions), scenario, threads)
+
+    @abstractmethod
+    def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Evaluate rows that are known to be of `self.solutions`; what the search calls."""
+
+    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+        """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
+        return []
+
+    def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
+        """What the interactive page draws of these elites, (m, width); empty if it shows the rows as they are.
+
+        "kind" names the drawing: "posture", "trajectory" or "gait" (see docs/report.md for what each needs).
+        "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for all of them.
+        "step" maps such an entry to the precision in which it is kept: a 4000th of its range is the finest.
+        """
+        return {}
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"

@@ -1,0 +1,270 @@
+"""`tesselite.problem`: how a user's function becomes a problem, be it plain, vectorised or compiled by Numba.
+
+The built-in compiled problems (the arm and the test functions) share `CompiledProblem`.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.evaluation import RAISED, Direction, Evaluation
+from tesselite.base.threads import checked_threads, in_chunks
+from tesselite.problems.problem import TRAINING, Problem
+from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+
+def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenarios: Sequence[str]) -> None:
+    if not hasattr(solutions, "validate"):
+        raise ValueError(f"solutions: expected a space of solutions, such as tesselite.Box(3, 0, 1), got {solutions!r}")
+    if direction not in ("max", "min"):
+        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
+    if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
+        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+    if not all(isinstance(name, str) and name and name != TRAINING for name in scenarios):
+        raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {scenarios!r}")
+    if floor is not None and not (isinstance(floor, int | float | np.number) and np.isfinite(floor)):
+        raise ValueError(f"floor: expected a finite number or None, got {floor!r}")
+
+
+CHUNK = 64  # rows that a thread evaluates at a time
+_WORTH_THREADS = 1e-3  # seconds of work below which one thread does it all
+
+
+class FunctionProblem(Problem):
+    """A problem made from a Python function; see `problem`."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        solutions: SolutionSpace,
+        features: FeatureSpace,
+        direction: Direction = "max",
+        floor: float | None = None,
+        scenarios: Sequence[str] = (),
+        batch: bool = False,
+        name: str | None = None,
+    ) -> None:
+        _check(solutions, direction, floor, scenarios)
+        self.function = function
+        self.solutions = solutions
+        self.features = features
+        self.direction = direction
+        self.floor = None if floor is None else float(floor)
+        self.scenarios = tuple(scenarios)
+        self.batch = batch
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Call the function itself."""
+        return self.function(*args, **options)
+
+    def _arguments(self, x: Any, scenario: str | None) -> tuple[Any, ...]:
+        return (x, scenario) if self.scenarios else (x,)
+
+    def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Call the function on each row, or once on all; a row that fails is invalid and the others are kept."""
+        fitness = np.full(len(rows), np.nan)
+        features = np.full((len(rows), self.features.n), np.nan)
+        reasons: dict[int, str] = {}
+        first_error = ""
+        if self.batch:
+            try:
+                self._store(self.function(*self._arguments(rows, scenario)), fitness, features)
+                return Evaluation.of(fitness, features)
+            except (Exception, SystemExit):
+                # Some row is at fault: find out which by evaluating them one at a time.
+                if len(rows) == 1:
+                    first_error = traceback.format_exc()
+        for i in range(len(rows)):
+            try:
+                if self.batch:
+                    part = slice(i, i + 1)
+                    self._store(self.function(*self._arguments(rows[part], scenario)), fitness[part], features[part])
+                else:
+                    one = self.function(*self._arguments(rows[i], scenario))
+                    self._store(one, fitness[i : i + 1], features[i : i + 1])
+            except (Exception, SystemExit) as error:
+                fitness[i], features[i] = np.nan, np.nan
+                reasons[i] = str(error) if isinstance(error, _WrongShape) else f"{RAISED}{type(error).__name__}"
+                first_error = first_error or traceback.format_exc()
+        return Evaluation.of(fitness, features, reasons, first_error)
+
+    def _store(self, result: Any, fitness: npt.NDArray[np.float64], features: npt.NDArray[np.float64]) -> None:
+        """Write what the function returned, (fitness, features), into these rows; _WrongShape if it does not fit."""
+        expected = f"{fitness.shape if self.batch else '()'} and {features.shape if self.batch else features.shape[1:]}"
+        try:
+            f, b = result
+            f, b = np.asarray(f, dtype=np.float64), np.asarray(b, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise _WrongShape(
+                f"wrong result: expected (fitness, features) of shapes {expected}, got {_kind(result)}"
+            ) from None
+        if not self.batch:
+            f, b = f[None] if f.ndim == 0 else f, b[None]
+        if f.shape != fitness.shape or b.shape != features.shape:
+            got = f"{f.shape} and {b.shape}" if self.batch else f"{np.shape(result[0])} and {np.shape(result[1])}"
+            raise _WrongShape(f"wrong shape: expected (fitness, features) of shapes {expected}, got {got}")
+        fitness[:], features[:] = f, b
+
+
+def _kind(result: Any) -> str:
+    """What something is, without its values: reasons are counted, so they must be few."""
+    size = f" of {len(result)}" if isinstance(result, tuple | list) else ""
+    return f"{type(result).__name__}{size}"
+
+
+class _WrongShape(ValueError):
+    """A function returned something else than (fitness, features)."""
+
+
+class CompiledProblem(Problem):
+    """A problem whose objective is a block of machine code (see `compiled.blocks`), compiled into the search loop."""
+
+    def __init__(
+        self,
+        name: str,
+        make_block: Callable[[int | None], Any],
+        *,
+        solutions: SolutionSpace,
+        features: FeatureSpace,
+        direction: Direction = "max",
+        floor: float | None = None,
+        scenarios: Sequence[str] = (),
+        function: Callable[..., Any] | None = None,
+    ) -> None:
+        _check(solutions, direction, floor, scenarios)
+        if solutions.dtype != np.float64:
+            raise ValueError("solutions: a compiled problem needs rows of float64")
+        self.name = name
+        self.solutions = solutions
+        self.features = features
+        self.direction = direction
+        self.floor = None if floor is None else float(floor)
+        self.scenarios = tuple(scenarios)
+        self.function = function
+        self._make_block = make_block
+        self._blocks: dict[int | None, Any] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function itself, where the problem was made from one."""
+        if self.function is None:
+            raise TypeError(f"{self.name} is built in; call its evaluate(solutions)")
+        return self.function(*args)
+
+    def block_address(self, scenario: str | None = None) -> int:
+        """Address of the machine code that evaluates up to 64 rows; compiled at the first call."""
+        number = None
+        if self.scenarios:
+            number = -1 if scenario is None else self.scenarios.index(scenario)
+        if number not in self._blocks:
+            try:
+                self._blocks[number] = self._make_block(number)
+            except Exception as error:  # Numba lets errors of every kind through
+                raise ValueError(
+                    f"{self.name}: Numba cannot compile this function ({type(error).__name__}: {error})"
+                ) from error
+        return int(self._blocks[number].address)
+
+    def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Evaluate by the compiled block on the given number of threads."""
+        from tesselite.compiled import blocks as block
+
+        address = self.block_address(scenario)
+        n, d, n_threads = len(rows), self.features.n, checked_threads(threads)
+        out = (np.empty(n), np.empty((n, d)), np.ones(n, np.int64))
+        began = time.perf_counter()
+        block.evaluate(address, rows, d, 0, min(n, CHUNK), out)
+        # Waking threads costs more than a quick objective's whole batch.
+        if (time.perf_counter() - began) * n < _WORTH_THREADS * CHUNK:
+            n_threads = 1
+        rest = max(0, n - CHUNK)
+        in_chunks(
+            lambda start, stop: block.evaluate(address, rows, d, CHUNK + start, CHUNK + stop, out),
+            rest,
+            CHUNK,
+            n_threads,
+        )
+        fitness, features, status = out
+        failed = np.flatnonzero(status).tolist()
+        reasons = dict.fromkeys(failed, block.EXCEPTION)
+        return Evaluation.of(fitness, features, reasons, self._explain(rows[failed[0]], scenario) if failed else "")
+
+    def _explain(self, row: Rows, scenario: str | None) -> str:
+        """The traceback that the interpreter gives for a row on which the machine code failed."""
+        if self.function is None:
+            return ""
+        plain = getattr(self.function, "py_func", self.function)
+        number = -1 if scenario is None else self.scenarios.index(scenario)
+        try:
+            _, features = plain(*((row, number) if self.scenarios else (row,)))
+            if np.shape(features) != (self.features.n,):
+                raise _WrongShape(f"wrong shape: expected {self.features.n} features, got {np.shape(features)}")
+        except Exception:
+            return traceback.format_exc()
+        return f"{self.name}: the compiled function raised an exception that the interpreted one does not"
+
+
+def problem(
+    *,
+    solutions: SolutionSpace,
+    features: FeatureSpace | Mapping[str, tuple[float, float]],
+    direction: Direction = "max",
+    floor: float | None = None,
+    scenarios: Sequence[str] = (),
+    batch: bool = False,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Problem]:
+    """Turn a function into a problem: use it as a decorator.
+
+    The function gets one solution (width,) and returns (fitness, features); with `batch=True` it gets (n, width) and
+    returns fitness (n,) and features (n, d). A function compiled by Numba's `@njit` is compiled into the search loop
+    and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
+    compiled function -1, or the scenario's number).
+    """
+    space = features if isinstance(features, FeatureSpace) else FeatureSpace(features)
+
+    def make(function: Callable[..., Any]) -> Problem:
+        if not callable(function):
+            raise TypeError(f"problem: expected a function to decorate, got {function!r}")
+        if hasattr(function, "py_func"):
+            if batch:
+                raise ValueError("batch: a compiled function takes one solution at a time; leave batch=True out")
+            return _compiled(function)
+        return FunctionProblem(
+            function,
+            solutions=solutions,
+            features=space,
+            direction=direction,
+            floor=floor,
+            scenarios=scenarios,
+            batch=batch,
+            name=name,
+        )
+
+    def _compiled(function: Any) -> Problem:
+        def make_block(scenario: int | None) -> Any:
+            from tesselite.compiled.blocks import block_of_function
+
+            return block_of_function(function, solutions.width, space.n, scenario)
+
+        return CompiledProblem(
+            name or function.__name__,
+            make_block,
+            solutions=solutions,
+            features=space,
+            direction=direction,
+            floor=floor,
+            scenarios=scenarios,
+            function=function,
+        )
+
+    return make

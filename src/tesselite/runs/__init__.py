@@ -1,0 +1,1 @@
+"""A run: a search that lives in a folder."""

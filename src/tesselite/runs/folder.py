@@ -1,0 +1,340 @@
+"""The folder of a run: settings, progress, archive; written so that a crash at any moment loses nothing that counts.
+
+    settings.json       everything that is needed to run again
+    progress.csv        how the archive grew, a row at fixed numbers of evaluations
+    archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
+    centroids.parquet   the tessellation, where it is not a grid
+    evaluations.log     results from workers that the archive does not have yet, or all of an asynchronous run
+    failures.jsonl      what went wrong on workers, with the solutions
+
+Who runs what is in `tesselite.runs.run`.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+
+from tesselite import __version__
+from tesselite.archive.archive import Tessellation
+from tesselite.archive.file import describe_tessellation
+from tesselite.base.atomic import cannot_write, write_atomically
+from tesselite.execution.log import LOG_FILES
+from tesselite.search.map_elites import MapElites
+from tesselite.tessellation.grid import GridTessellation
+
+FORMAT = 1
+RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
+_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
+PROGRESS = (
+    "evaluations",
+    "seconds",
+    "filled",
+    "coverage",
+    "best_fitness",
+    "mean_fitness",
+    "qd_score",
+    "invalid",
+    "out_of_bounds",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is: the problem by name, the niches, the budget, the operator and the seed.
+
+    `problem_fingerprint` tells whether the problem is still the same. `niches` describes the tessellation; its kind
+    is "cvt" until the centroids are constructed. `options` holds choices of a kind that only some runs have.
+    """
+
+    problem: str
+    problem_fingerprint: str
+    evaluations: int
+    initial: int
+    batch_size: int
+    variation: str
+    seed: int
+    niches: dict[str, Any]
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+_KINDS = {
+    "version": str,
+    "problem": str,
+    "evaluations": int,
+    "initial": int,
+    "batch_size": int,
+    "variation": str,
+    "seed": int,
+    "niches": dict,
+    "options": dict,
+}
+
+
+def check_output(option: str, file: Path) -> None:
+    """ValueError if this file is one of a run's own, which no command may overwrite."""
+    own = file.name in RUN_FILES or file.match("assessment*.parquet")
+    if own and (file.parent / "settings.json").exists():
+        raise ValueError(f"{option}: {file} belongs to the run; choose another file")
+
+
+class RunFolder:
+    """A folder that holds one run; as a context manager it is locked against a second process."""
+
+    def __init__(self, path: Path, *, new: bool = False) -> None:
+        self.path = path
+        self._new = new
+        self._lock: IO[str] | None = None
+
+    @property
+    def settings_file(self) -> Path:
+        """Where the settings are."""
+        return self.path / "settings.json"
+
+    @property
+    def archive_file(self) -> Path:
+        """Where the archive is."""
+        return self.path / "archive.parquet"
+
+    @property
+    def progress_file(self) -> Path:
+        """Where the progress is."""
+        return self.path / "progress.csv"
+
+    @property
+    def centroids_file(self) -> Path:
+        """Where the centroids of a Voronoi tessellation are."""
+        return self.path / "centroids.parquet"
+
+    # -- opening ---------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, path: Path) -> RunFolder:
+        """A new folder, or an empty one; ValueError if something is in it already."""
+        folder = cls(path, new=True)
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"{path}: expected a folder for the run, found a file")
+        folder._check_free()
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(f"{path}: cannot make this folder ({error.strerror})") from None
+        return folder
+
+    def _check_free(self) -> None:
+        """ValueError unless a new run may live here; what a run left that was killed at its very start may stay."""
+        if self.settings_file.exists():
+            raise ValueError(
+                f"{self.path}: holds a run already; continue it with `tesselite resume {self.path}` "
+                "or choose another folder"
+            )
+        if self.path.exists():
+            names = {entry.name for entry in self.path.iterdir()}
+            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, *self._parts()}):
+                raise ValueError(f"{self.path}: is not empty and holds no run; choose another folder")
+
+    def _parts(self) -> list[str]:
+        """Names of the temporary files that a killed run left."""
+        return [part.name for name in RUN_FILES for part in self.path.glob(f".*{name}.*")]
+
+    @classmethod
+    def open(cls, path: Path) -> RunFolder:
+        """The folder of an existing run; ValueError if there is none."""
+        folder = cls(path)
+        if not folder.settings_file.exists():
+            raise ValueError(f"{path}: no run is here (expected a folder with settings.json)")
+        return folder
+
+    def __enter__(self) -> RunFolder:
+        lock = (self.path / ".lock").open("a+")
+        if not _locked(lock):
+            lock.close()
+            raise ValueError(f"{self.path}: another process is running here; wait for it or stop it")
+        self._lock = lock
+        try:
+            if self._new:
+                self._check_free()  # again: another process may have come and gone before the lock was ours
+            for name in self._parts():
+                (self.path / name).unlink()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock:
+            _unlock(self._lock)
+            self._lock.close()
+            self._lock = None
+
+    def abandon_if_empty(self) -> None:
+        """Take back a run that failed before it saved anything, so that it can be started again when mended."""
+        if not self.archive_file.exists():
+            for name in RUN_FILES:
+                (self.path / name).unlink(missing_ok=True)
+
+    # -- settings --------------------------------------------------------------------------------------------------
+
+    def write_settings(self, settings: Settings) -> None:
+        """Write the settings with the versions in use."""
+        packages = ("numpy", "numba", "scipy", "pyarrow")
+        about = {
+            "format": FORMAT,
+            "version": __version__,
+            **asdict(settings),
+            "versions": {
+                "python": platform.python_version(),
+                **{name: metadata.version(name) for name in packages},
+            },
+            "machine": platform.machine(),
+        }
+        text = json.dumps(about, indent=2) + "\n"
+        write_atomically(self.settings_file, lambda part: part.write_text(text))
+
+    def read_settings(self) -> tuple[Settings, str]:
+        """The settings and the version of tesselite that wrote them; ValueError if they cannot be read."""
+        try:
+            about = json.loads(self.settings_file.read_text())
+            version = about["version"]
+            if about["format"] != FORMAT:
+                raise ValueError(
+                    f"{self.settings_file}: written in format {about['format']} by tesselite {version}; "
+                    f"this is tesselite {__version__}, which reads format {FORMAT}"
+                )
+            settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
+            for name, kind in _KINDS.items():
+                if not isinstance(about[name], kind) or isinstance(about[name], bool):
+                    raise TypeError(f"{name} is {about[name]!r}")
+            settings.niches["kind"]  # every description has one
+            return settings, version
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self.settings_file}: damaged, or not settings of a tesselite run ({type(error).__name__}: {error})"
+            ) from None
+
+    # -- tessellation ----------------------------------------------------------------------------------------------
+
+    def write_tessellation(self, tessellation: Tessellation) -> None:
+        """Keep the centroids; a grid needs no file."""
+        if not isinstance(tessellation, GridTessellation):
+            from tesselite.tessellation.files import save_tessellation
+
+            write_atomically(self.centroids_file, lambda part: save_tessellation(tessellation, part))  # type: ignore[arg-type]
+
+    # -- checkpoints -----------------------------------------------------------------------------------------------
+
+    def write_checkpoint(self, search: MapElites) -> None:
+        """Write the archive as it is after this many evaluations."""
+        search.save(self.archive_file, embed=False)
+
+    def restore(self, search: MapElites) -> None:
+        """Bring a fresh search to the state of the last checkpoint, if there is one."""
+        if self.archive_file.exists():
+            search.restore(self.archive_file)
+
+    # -- progress --------------------------------------------------------------------------------------------------
+
+    def read_progress(self) -> list[dict[str, float | None]]:
+        """The rows of progress.csv; a last row that was cut off is left out."""
+        if not self.progress_file.exists():
+            return []
+        text = self.progress_file.read_text(errors="replace")
+        header, *lines = text[: text.rfind("\n") + 1].split("\n")[:-1] or [text]
+        if header != ",".join(PROGRESS):
+            raise ValueError(f"{self.progress_file}: damaged or foreign; expected the columns {', '.join(PROGRESS)}")
+        rows: list[dict[str, float | None]] = []
+        for number, line in enumerate(lines, 2):
+            try:
+                values = [float(cell) if cell else None for cell in line.split(",")]
+                rows.append(dict(zip(PROGRESS, values, strict=True)))
+            except ValueError:
+                raise ValueError(
+                    f"{self.progress_file}: damaged in line {number} ({line!r:.60}); "
+                    "without this file the run can be resumed, but its earlier rows are lost"
+                ) from None
+        return rows
+
+    def cut_progress(self, evaluations: int) -> float:
+        """Forget rows beyond this many evaluations; returns the seconds that the remaining ones took."""
+        kept = [row for row in self.read_progress() if (row["evaluations"] or 0) <= evaluations]
+        lines = [",".join(PROGRESS), *(",".join(_cell(row[name]) for name in PROGRESS) for row in kept), ""]
+        text = "\n".join(lines).encode()
+        if not self.progress_file.exists() or self.progress_file.read_bytes() != text:
+            write_atomically(self.progress_file, lambda part: part.write_bytes(text))
+        return float(kept[-1]["seconds"] or 0.0) if kept else 0.0
+
+    def append_progress(self, search: MapElites, seconds: float) -> None:
+        """Add a row for the search as it is now."""
+        state = progress_of(search)
+        row = [seconds if name == "seconds" else state[name] for name in PROGRESS]
+        try:
+            with self.progress_file.open("ab") as file:
+                file.write((",".join(_cell(value) for value in row) + "\n").encode())
+        except OSError as error:
+            raise cannot_write(self.progress_file, error) from error
+
+
+def _locked(lock: IO[str]) -> bool:
+    """Lock an open file for this process alone; False if another still has it after several tries.
+
+    Who only looks whether a run is alive (`tesselite watch`) holds the lock for an instant; a run that starts in this
+    instant waits for it.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True  # no such locks on this system: two processes in one folder are the user's own risk
+    for pause in (*_PAUSES, None):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if pause is not None:
+                time.sleep(pause)
+        except OSError:
+            return True  # nor on this file system
+        else:
+            return True
+    return False
+
+
+def _unlock(lock: IO[str]) -> None:
+    """Give the lock back by hand: closing the file is not enough if a process that was forked meanwhile has it, too."""
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def progress_of(search: MapElites) -> dict[str, Any]:
+    """The figures of a search that progress, reports and JSON share."""
+    archive = search.archive
+    return {
+        "evaluations": search.evaluations,
+        "filled": len(archive),
+        "coverage": archive.coverage,
+        "best_fitness": archive.best_fitness,
+        "mean_fitness": archive.mean_fitness,
+        "qd_score": archive.qd_score,
+        "invalid": archive.invalid.total(),
+        "out_of_bounds": archive.out_of_bounds,
+    }
+
+
+def _cell(value: float | None) -> str:
+    """A number in full precision, whole ones without a point; empty for None."""
+    if value is None:
+        return ""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def describe_niches(tessellation: Tessellation, **more: Any) -> dict[str, Any]:
+    """The tessellation as settings.json tells it."""
+    described = describe_tessellation(tessellation, embed=False)
+    del described["space"]
+    return {**described, **more}

@@ -1,0 +1,92 @@
+"""The problem of a run: what tells it from others, and how it, its niches and its archive are found again."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive.archive import Archive, Tessellation
+from tesselite.archive.file import load_checkpoint, own_scales
+from tesselite.problems import has_name
+from tesselite.problems.problem import Problem
+from tesselite.runs.folder import RunFolder, Settings
+from tesselite.search.map_elites import tessellate
+
+
+def fingerprint(problem: Problem) -> str:
+    """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
+    solutions, features = problem.solutions, problem.features
+    scales = sorted((name, scale.name) for name, scale in features.scales.items())
+    kind = type(solutions).__name__, solutions.width, solutions.dtype.str
+    digest = hashlib.sha256(repr((kind, features.names, scales, problem.direction, problem.floor)).encode())
+    for values in (features.low, features.high):
+        digest.update(values.tobytes())
+    for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
+        digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
+    digest.update(problem.variant.encode())
+    return digest.hexdigest()
+
+
+def problem_of(folder: Path, settings: Settings) -> Problem:
+    """The problem that a run's settings name; ValueError if it is not to be found, or not the run's any more."""
+    from tesselite.problems import by_name
+
+    if not has_name(settings.problem):
+        raise ValueError(
+            f"{folder}: this run was started from Python on {settings.problem!r}, a problem that no name finds; give "
+            f"it, as in {how_to_resume(folder, settings)} or tesselite.assess(archive, problem)"
+        )
+    found = by_name(settings.problem)
+    check_problem(folder, settings, found)
+    return found
+
+
+def how_to_resume(folder: Path, settings: Settings) -> str:
+    """What to type to continue a run: a command, or Python where the problem or its variation has no name."""
+    if has_name(settings.problem) and settings.variation != "own":
+        return f"tesselite resume {folder}"
+    variation = ", variation=..." if settings.variation == "own" else ""
+    return f"tesselite.resume({str(folder)!r}, problem{variation})"
+
+
+def check_problem(folder: Path, settings: Settings, problem: Problem) -> None:
+    """ValueError unless this is, as far as can be told, the problem that the run was started with."""
+    if fingerprint(problem) != settings.problem_fingerprint:
+        raise ValueError(
+            f"{folder}: the solutions, features, direction, floor or settings of {settings.problem} are not those that "
+            "the run was started with; if it was started from Python, give the problem: tesselite.resume(DIR, problem)"
+        )
+
+
+def stored_tessellation(place: RunFolder, settings: Settings, problem: Problem) -> Tessellation:
+    """The niches of a run, in its problem's features; ValueError if they are not those that it was started with."""
+    niches: Tessellation
+    if settings.niches["kind"] == "grid":
+        niches = tessellate(problem, settings.seed, grid=settings.niches.get("shape"))
+    else:
+        from tesselite.tessellation.files import load_tessellation
+
+        niches = load_tessellation(place.centroids_file, problem.features)
+    if niches.fingerprint() != settings.niches.get("fingerprint"):
+        raise ValueError(
+            f"{place.path}: the niches or the problem's features are not those that the run was started with"
+        )
+    return niches
+
+
+def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, dict[str, Any] | None]:
+    """The archive that a run has saved and the state of its search; ValueError if it has saved none yet.
+
+    The problem is looked for only where it is needed: a file cannot hold scales of the user's own.
+    """
+    place = RunFolder.open(folder)
+    if not place.archive_file.exists():
+        raise ValueError(f"{folder}: this run has saved no archive yet")
+    niches = None
+    if own_scales(place.archive_file):
+        settings, _ = place.read_settings()
+        niches = stored_tessellation(place, settings, problem or problem_of(folder, settings))
+    return load_checkpoint(place.archive_file, niches)

@@ -1,0 +1,1 @@
+"""MAP-Elites by ask and tell, and the same loop as machine code."""

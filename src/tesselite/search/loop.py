@@ -1,0 +1,334 @@
+"""The compiled search loop: batches of breeding, evaluation and look-up on all cores, insertion in order.
+
+It does what `MapElites.ask`, `Problem.evaluate` and `MapElites.tell` do, bit for bit, for problems whose objective is
+machine code (see `compiled.blocks`); everything else runs through those. Results depend neither on the number of
+threads nor on where a stretch of batches is cut.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tesselite.archive import elitism
+from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite.base.interruption import uninterrupted
+from tesselite.compiled.blocks import EXCEPTION, call_block
+from tesselite.compiled.crew import (
+    MESSAGE,
+    claim,
+    dismiss,
+    new_control,
+    publish,
+    report_done,
+    wait_for_work,
+    wait_until_done,
+)
+from tesselite.compiled.fast_math import unowned
+from tesselite.compiled.kernels import kernel
+from tesselite.emitters.breeding import CHUNK, draw_parents, vary, words_per_offspring
+from tesselite.emitters.operators import Operator
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.grid_cells import find_cells
+from tesselite.tessellation.nearest.rows import find_rows
+from tesselite.tessellation.voronoi import VoronoiTessellation
+
+if TYPE_CHECKING:
+    from tesselite.problems.user_function import CompiledProblem
+    from tesselite.search.map_elites import MapElites
+
+GRID = -1  # in place of the code of a nearest-centroid index
+
+# Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
+_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _PROMISING, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6, 8
+
+
+@kernel()
+def _evaluate(n: int, first: int, n_rows: int, variation: Any, address: int, elites: Any, scratch: Any) -> None:
+    """Breed and evaluate n rows, the first of which is evaluation number `first`."""
+    code, parameters, axis_low, axis_high, levels, selection_key, variation_key = variation
+    solutions, fitness, features, _, _, status, noise, parents, _ = scratch
+    draw_parents(selection_key, first, n_rows, parents[:, :n])
+    vary(
+        code,
+        parameters,
+        elites[3],
+        elites[3],
+        parents,
+        axis_low,
+        axis_high,
+        levels,
+        variation_key,
+        first,
+        noise,
+        solutions[:n],
+    )
+    call_block(address, solutions[:n], fitness[:n], features[:n], status[:n])
+
+
+@kernel()
+def _locate(n: int, bounds: Any, lookup: Any, scratch: Any, tally: Any) -> None:
+    """Find the niches of n evaluated rows; count those that are invalid or out of bounds."""
+    low, high, per_unit = bounds
+    index_code, cells, strides, centroids, floats, ints, p = lookup
+    _, fitness, features, unit, niches, status, _, _, _ = scratch
+    for i in range(n):
+        bad, outside = fitness[i] * 0.0, False  # a product with 0 is 0 unless a factor is NaN or infinite
+        for j in range(low.shape[0]):
+            x = features[i, j]
+            bad += x * 0.0
+            outside |= (x < low[j]) | (x > high[j])
+            unit[i, j] = (x - low[j]) * per_unit[j]
+        if status[i] != 0 or bad != 0.0:
+            if status[i] != 0:
+                status[i] = _EXCEPTIONS
+            else:
+                status[i] = _BAD_FEATURES if np.isfinite(fitness[i]) else _BAD_FITNESS
+            tally[status[i]] += 1
+            unit[i] = 0.0  # looked up all the same, never used
+        elif outside:
+            tally[_OUTSIDE] += 1
+    if index_code == GRID:
+        find_cells(unit, niches, 0, n, cells, strides)
+    else:
+        find_rows(unit, niches, 0, n, index_code, centroids, floats, ints, p)
+
+
+@kernel()
+def _keep_promising(
+    n: int, start: int, sign: float, elite_fitness: Any, keys: Any, rows: Any, scratch: Any, batch: Any
+) -> int:
+    """Copy those of n rows that beat the elites, as they are before the batch, to the batch's rows from `start`.
+
+    The others, nearly all in the end, need not wait for the insertion in order. Returns how many were copied.
+    """
+    solutions, fitness, features, _, niches, status, _, _, promising = scratch
+    kept_solutions, kept_fitness, kept_features, kept_niches, kept_rows, _ = batch
+    found = elitism.find_promising(n, sign, niches, fitness, status, elite_fitness, keys, rows, promising)
+    for k in range(found):
+        i, to = promising[k], start + k
+        kept_rows[to] = start + i
+        kept_niches[to] = niches[i]
+        kept_fitness[to] = fitness[i]
+        for j in range(features.shape[1]):
+            kept_features[to, j] = features[i, j]
+        for j in range(solutions.shape[1]):
+            kept_solutions[to, j] = solutions[i, j]
+    return found
+
+
+@kernel()
+def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, keys: Any, rows: Any, counts: Any) -> None:
+    """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
+    solutions, fitness, features, niches, batch_rows, tallies = batch
+    elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
+    for chunk in range(n_chunks):
+        for k in range(_BAD_FITNESS, _OUTSIDE + 1):
+            counts[k] += tallies[chunk, k]
+        start = chunk * CHUNK
+        stop = start + tallies[chunk, _PROMISING]
+        elitism.fetch_rows(start, stop, niches, elites, keys, rows)
+        for i in range(start, stop):
+            result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
+            if result == elitism.REJECTED:
+                continue
+            if result == elitism.NEW:
+                counts[_ROWS] += 1
+                elite_niche[row] = niches[i]
+            elite_fitness[row] = fitness[i]
+            elite_evaluation[row] = first + batch_rows[i]
+            for j in range(features.shape[1]):
+                elite_features[row, j] = features[i, j]
+            for j in range(solutions.shape[1]):
+                elite_solutions[row, j] = solutions[i, j]
+
+
+@kernel()
+def _run_batches(
+    leader: bool,
+    scratch: Any,
+    first: int,
+    evaluations: int,
+    batch_size: int,
+    room: int,
+    sign: float,
+    variation: Any,
+    address: int,
+    bounds: Any,
+    lookup: Any,
+    batch: Any,
+    elites: Any,
+    keys: Any,
+    rows: Any,
+    counts: Any,
+    control: Any,
+) -> None:
+    """Run batches from evaluation number `first` until `evaluations` more are done or the room for elites runs out.
+
+    The leader publishes batches and inserts their results; the other threads of the crew run the same function and
+    only claim chunks, as the leader does too while there are any.
+    """
+    scratch, variation, bounds, lookup = unowned(scratch), unowned(variation), unowned(bounds), unowned(lookup)
+    batch, elites, keys, rows = unowned(batch), unowned(elites), unowned(keys), unowned(rows)
+    tallies, spins = batch[5], 0
+    while True:
+        chunk, n_chunks, count = -1, 0, 0
+        if leader:
+            count = min(batch_size, evaluations - counts[_DONE])
+            if count == 0 or counts[_ROWS] + count > room:
+                dismiss(control)
+                return
+            n_chunks = (count + CHUNK - 1) // CHUNK
+            control[MESSAGE] = count
+            control[MESSAGE + 1] = first + counts[_DONE]
+            control[MESSAGE + 2] = counts[_ROWS]
+            publish(control, n_chunks)
+        chunk = claim(control)
+        while chunk >= 0:
+            start = chunk * CHUNK
+            n = min(CHUNK, control[MESSAGE] - start)
+            tallies[chunk] = 0
+            _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], variation, address, elites, scratch)
+            _locate(n, bounds, lookup, scratch, tallies[chunk])
+            tallies[chunk, _PROMISING] = _keep_promising(n, start, sign, elites[1], keys, rows, scratch, batch)
+            report_done(control)
+            spins = 0
+            chunk = claim(control)
+        if leader:
+            wait_until_done(control, n_chunks)
+            _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, keys, rows, counts)
+            counts[_DONE] += count
+        else:
+            spins += 1
+            if not wait_for_work(control, spins):
+                return
+
+
+def runs(search: MapElites) -> bool:
+    """Whether the loop knows this search's parts: a built-in operator, linear features, a grid or centroids."""
+    return (
+        isinstance(search.variation, Operator)
+        and search.archive.tessellation.space.linear
+        and isinstance(search.archive.tessellation, GridTessellation | VoronoiTessellation)
+    )
+
+
+def _lookup(tessellation: Any) -> tuple[Any, ...]:
+    """The tessellation in the form that the loop takes."""
+    if isinstance(tessellation, GridTessellation):
+        # Of the same types as with centroids, writable all of them: others would compile the whole loop again.
+        none, cells = np.zeros((1, 1)), np.array(tessellation.shape, dtype=np.float64)
+        return GRID, cells, tessellation.strides, none, np.zeros(1), np.zeros(1, np.int64), 2.0
+    index = tessellation.index
+    return (
+        int(index.code),
+        np.zeros(1),
+        np.zeros(1, np.int64),
+        tessellation.unit_centroids,
+        index.floats,
+        index.ints,
+        float(tessellation.p),
+    )
+
+
+def _new_scratch(width: int, n_features: int, words: int) -> tuple[Any, ...]:
+    """What a thread works in: solutions, fitness, features, unit features, niches, status, noise, parents, promising.
+
+    NaN and 1 everywhere: reading what was never written shows.
+    """
+    return (
+        np.full((CHUNK, width), np.nan),
+        np.full(CHUNK, np.nan),
+        np.full((CHUNK, n_features), np.nan),
+        np.full((CHUNK, n_features), np.nan),
+        np.full(CHUNK, -1, np.int64),
+        np.ones(CHUNK, np.int64),
+        np.full(2 * CHUNK * words, np.nan),
+        np.zeros((2, CHUNK), np.int64),
+        np.zeros(CHUNK, np.int64),
+    )
+
+
+class CompiledLoop:
+    """The loop made ready for one search and problem: scratch memory allocated once, the objective compiled."""
+
+    def __init__(self, search: MapElites, problem: CompiledProblem, batch_size: int, threads: int) -> None:
+        self._search = search
+        self._batch_size = batch_size
+        # More threads than chunks would only wait.
+        self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
+        self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
+        self._address = problem.block_address()
+        space, width = problem.features, problem.solutions.width
+        assert isinstance(search.variation, Operator)
+        code, parameters, low, high, levels = search.variation.compiled(search.solution_space)
+        self._variation = (code, parameters, low, high, levels, search.selection_key, search.variation_key)
+        self._lookup = _lookup(search.archive.tessellation)
+        words = words_per_offspring(code, width)
+        self._scratch = [_new_scratch(width, space.n, words) for _ in range(self._helpers + 1)]
+        n_chunks = (batch_size + CHUNK - 1) // CHUNK
+        # Promising rows: solutions, fitness, features, niches, and where they stood in the batch; a tally per chunk.
+        self._batch = (
+            np.full((batch_size, width), np.nan),
+            np.full(batch_size, np.nan),
+            np.full((batch_size, space.n), np.nan),
+            np.full(batch_size, -1, np.int64),
+            np.full(batch_size, -1, np.int64),
+            np.zeros((n_chunks, _N_COUNTS), np.int64),
+        )
+
+    def run(self, evaluations: int) -> None:
+        """Spend this many evaluations on batches of offspring."""
+        while evaluations > 0:
+            evaluations -= self._stretch(evaluations)
+
+    def _stretch(self, evaluations: int) -> int:
+        """Batches while the archive has room for another, all noted before Ctrl-C counts; how many evaluations."""
+        search, archive = self._search, self._search.archive
+        space = archive.tessellation.space
+        with uninterrupted():
+            archive.reserve(max(self._batch_size, len(archive)))
+            counts = np.zeros(_N_COUNTS, np.int64)
+            counts[_ROWS] = len(archive)
+            control = new_control()
+            task = (
+                search.evaluations,
+                evaluations,
+                self._batch_size,
+                # Every niche has a row of its own, so an archive with room for all never runs out of it.
+                archive.capacity if archive.capacity < archive.n_niches else 2**62,
+                archive.sign,
+                self._variation,
+                self._address,
+                (space.low, space.high, space.per_unit),
+                self._lookup,
+                self._batch,
+                archive.arrays(),
+                *archive.index(),
+                counts,
+                control,
+            )
+            try:
+                helping = (
+                    [self._pool.submit(_run_batches, False, scratch, *task) for scratch in self._scratch[1:]]
+                    if self._pool
+                    else []
+                )
+                _run_batches(True, self._scratch[0], *task)
+            finally:
+                dismiss(control)  # an error before the leader began must not leave the helpers waiting for ever
+            for helper in helping:
+                helper.result()
+            archive.note_filled(int(counts[_ROWS]))
+            archive.out_of_bounds += int(counts[_OUTSIDE])
+            reasons = {
+                FITNESS_NOT_FINITE: int(counts[_BAD_FITNESS]),
+                FEATURES_NOT_FINITE: int(counts[_BAD_FEATURES]),
+                EXCEPTION: int(counts[_EXCEPTIONS]),
+            }
+            archive.invalid += Counter({reason: n for reason, n in reasons.items() if n})
+            search.evaluations += int(counts[_DONE])
+        return int(counts[_DONE])

@@ -1,0 +1,431 @@
+"""MAP-Elites: ask for solutions, tell what they are worth; or `illuminate` a problem in one call.
+
+Algorithms 2 and 3 of Vassiliades, Chatzilygeroudis and Mouret (2018): they differ in the tessellation alone. Files
+and command line are elsewhere; the same loop as machine code is in `tesselite.search.loop`.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive.archive import Added, Archive, Tessellation, as_floats
+from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.interruption import uninterrupted
+from tesselite.base.seeds import Purpose, checked_seed, generator, key
+from tesselite.base.threads import checked_threads
+from tesselite.emitters import operators
+from tesselite.problems.problem import Problem
+from tesselite.spaces.scaling import all_finite
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+INITIAL = 1000
+BATCH_SIZE = 200
+
+_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
+
+
+def checked_count(name: str, value: float) -> int:
+    """The value as an int of at least 1, floats such as 1e6 included; otherwise ValueError."""
+    if not isinstance(value, int | float | np.integer) or value != value // 1 or not 1 <= value < 2**62:
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
+    return int(value)
+
+
+class MapElites:
+    """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
+
+    The first `initial` solutions are random; then offspring of uniformly chosen elites. `variation` is an operator of
+    `tesselite.variation` or a function (parents, space, rng) -> solutions.
+    """
+
+    def __init__(
+        self,
+        solution_space: SolutionSpace,
+        tessellation: Tessellation,
+        variation: operators.Operator | operators.VariationFunction | None = None,
+        *,
+        initial: int = INITIAL,
+        direction: Direction = "max",
+        floor: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        initial = checked_count("initial", initial)
+        self.solution_space = solution_space
+        if not hasattr(solution_space, "validate"):
+            raise ValueError(f"solution_space: expected one, such as tesselite.Box(3, 0, 1), got {solution_space!r}")
+        if not hasattr(tessellation, "niche_of"):
+            raise ValueError(f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80}")
+        self.variation = variation if variation is not None else operators.default_for(solution_space)
+        if not callable(self.variation) and not isinstance(self.variation, operators.Operator):
+            raise ValueError(
+                "variation: expected an operator or a function, such as tesselite.variation.iso_line(0.01, 0.2), "
+                f"got {variation!r}"
+            )
+        name = getattr(self.variation, "__name__", "")
+        if name and getattr(operators, name, None) is self.variation:
+            raise ValueError(f"variation: expected an operator, got the function {name} itself; call it: {name}()")
+        if isinstance(self.variation, operators.Operator):
+            self.variation.check(solution_space)
+            self._operator = self.variation.compiled(solution_space)
+        self.initial = initial
+        self.seed = checked_seed(seed)
+        self.archive = Archive(
+            tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
+        )
+        self.evaluations = 0
+        self.first_error = ""  # the traceback of the first exception in a user's function that this process has seen
+        self.selection_key = key(self.seed, Purpose.SELECTION)
+        self.variation_key = key(self.seed, Purpose.VARIATION)
+        self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
+        self._asked: Rows | None = None
+        self._children: Rows = np.empty((0, solution_space.width))  # what `ask` breeds into, again and again
+
+    def ask(self, n: int = BATCH_SIZE) -> Rows:
+        """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
+        if self._asked is not None:
+            raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
+        n = checked_count("n", n)
+        if self.evaluations < self.initial:
+            n = min(n, self.initial - self.evaluations)
+        self._asked = self.propose(n, self.evaluations)
+        return self._asked.copy()
+
+    def propose(self, n: int, first: int) -> Rows:
+        """n new solutions whose evaluations have the numbers `first`, `first` + 1, ...: random at first, then bred.
+
+        The rows may be overwritten by the next call.
+        """
+        if first < self.initial or not len(self.archive):
+            return self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
+        return self._offspring(n, first)
+
+    def _offspring(self, n: int, first: int) -> Rows:
+        from tesselite.emitters.breeding import breed, draw_parents
+
+        elites, filled = self.archive.solutions, len(self.archive)
+        if isinstance(self.variation, operators.Operator):
+            if len(self._children) < n:
+                self._children = np.empty((n, self.solution_space.width))
+            children = self._children[:n]
+            code, parameters, low, high, levels = self._operator
+            breed(
+                code,
+                parameters,
+                elites,
+                filled,
+                low,
+                high,
+                levels,
+                self.selection_key,
+                self.variation_key,
+                first,
+                children,
+            )
+            return children
+        rows = np.empty((2, n), np.int64)
+        draw_parents(self.selection_key, first, filled, rows)
+        pairs = getattr(self.variation, "n_parents", 1) == 2
+        parents = elites[rows] if pairs else elites[rows[0]]
+        rng = generator(self.seed, Purpose.VARIATION, first)
+        children = self.variation(parents, self.solution_space, rng)
+        try:
+            children = self.solution_space.validate(children)
+        except ValueError as error:
+            raise ValueError(
+                f"variation: {error}; an operator of yours must stay inside the space, for instance by np.clip"
+            ) from None
+        if len(children) != n:
+            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
+        return children
+
+    def tell(self, fitness: Any, features: Any) -> Added:
+        """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
+        solutions = self._told()
+        fitness, features = as_floats(fitness), as_floats(features)
+        expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
+        if (fitness.shape, features.shape) != expected:
+            raise ValueError(
+                f"tell: expected fitness {expected[0]} and features {expected[1]}, "
+                f"got {fitness.shape} and {features.shape}"
+            )
+        valid = np.empty(len(solutions), np.bool_)
+        good = all_finite(fitness, features, valid)
+        return self.tell_evaluation(Evaluation(fitness, features, valid) if good else Evaluation.of(fitness, features))
+
+    def tell_evaluation(self, evaluated: Evaluation) -> Added:
+        """`tell` what `Problem.evaluate` returned for the last ask."""
+        solutions = self._told()
+        if len(evaluated) != len(solutions):
+            raise ValueError(f"tell: expected {len(solutions)} results, got {len(evaluated)}")
+        with uninterrupted():
+            added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
+            self.evaluations += len(solutions)
+            self.first_error = self.first_error or evaluated.first_error
+            self._asked = None
+        return added
+
+    def take_back(self) -> None:
+        """Forget the last ask, whose solutions were not evaluated; the next one gives the same."""
+        self._asked = None
+
+    def _told(self) -> Rows:
+        if self._asked is None:
+            raise RuntimeError("tell: ask(n) for solutions first")
+        return self._asked
+
+    def _state(self) -> dict[str, Any]:
+        """What a search is beside its archive; with the seed, it decides everything that is still to come."""
+        known = isinstance(self.variation, operators.Operator)
+        state: dict[str, Any] = {
+            "evaluations": self.evaluations,
+            "seed": self.seed,
+            "initial": self.initial,
+            "variation": str(self.variation) if known else "own",
+        }
+        if self.pending:
+            rows = np.array(list(self.pending.values()))
+            state["pending"] = {"numbers": list(self.pending), "rows": base64.b64encode(rows.tobytes()).decode()}
+        return state
+
+    def save(self, path: str | Path, *, embed: bool = True) -> Path:
+        """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
+
+        Solutions that were asked but not yet told are not part of it: ask again for as many and the same ones come.
+        `embed=False` leaves the centroids out, where they are kept elsewhere.
+        """
+        from tesselite.archive.file import save_archive
+
+        return save_archive(self.archive, Path(path), search=self._state(), embed=embed)
+
+    def restore(self, path: str | Path) -> None:
+        """Bring this search, made with the same arguments as the saved one, to the saved state.
+
+        It then goes on as if it had never been interrupted, bit for bit. Raises ValueError if the file is damaged, or
+        is that of a search with another seed, tessellation, variation, direction or kind of solutions.
+        """
+        from tesselite.archive.file import load_checkpoint
+
+        archive, saved = load_checkpoint(Path(path), self.archive.tessellation)
+        if saved is None:
+            raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
+        ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
+        for name in ours:
+            if name not in ("evaluations", "pending") and ours[name] != theirs.get(name):
+                raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
+        self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+        self.pending = {}
+        if out := saved.get("pending"):
+            rows = np.frombuffer(base64.b64decode(out["rows"]), archive.solutions.dtype).reshape(-1, archive.width)
+            self.pending = dict(zip(out["numbers"], rows, strict=True))
+
+
+def _kind(archive: Archive) -> dict[str, Any]:
+    return {
+        "width": archive.width,
+        "dtype": archive.solutions.dtype.str,
+        "direction": archive.direction,
+        "floor": archive.floor,
+    }
+
+
+class NothingValid(RuntimeError):
+    """Every evaluation of the first batch was invalid; the message shows the first error in full."""
+
+
+def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: int) -> None:
+    """Raise NothingValid if so many evaluations, or the fewer random ones of the beginning, found nothing valid."""
+    if len(search.archive) or search.evaluations < min(search.initial, first_batch):
+        return
+    reasons = ", ".join(f"{n} x {reason}" for reason, n in search.archive.invalid.most_common())
+    error = search.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    raise NothingValid(
+        f"{problem.name}: none of the first {search.evaluations} evaluations is valid ({reasons}).\n"
+        f"If valid solutions are rare, raise batch_size (and initial): the first batch needs one.\n{error}"
+    )
+
+
+def batches(
+    search: MapElites,
+    problem: Problem,
+    evaluations: int,
+    *,
+    batch_size: int = BATCH_SIZE,
+    threads: int | None = None,
+    milestone: int | None = None,
+    evaluate: Callable[[Rows, int], Evaluation] | None = None,
+) -> Iterator[MapElites]:
+    """Spend exactly `evaluations`, giving the search back after every batch, or stretch of compiled batches.
+
+    `evaluate(solutions, first)` has the batch that starts with evaluation number `first` evaluated somewhere else than
+    in this process. Stretches end at multiples of `milestone` evaluations (rounded up to whole batches), so that what
+    is recorded there does not depend on speed.
+    """
+    n_threads = checked_threads(threads)
+    loop, stretch = None, batch_size
+    while search.evaluations < evaluations:
+        left = evaluations - search.evaluations
+        if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
+            loop = _compiled_loop(search, problem, batch_size, n_threads)
+        if loop:
+            if milestone:
+                to_milestone = milestone - search.evaluations % milestone
+                left = min(left, -(-to_milestone // batch_size) * batch_size)
+            started = time.perf_counter()
+            loop.run(min(left, stretch))
+            elapsed = time.perf_counter() - started
+            if elapsed < _STRETCH_SECONDS:
+                stretch *= 8 if elapsed < _STRETCH_SECONDS / 16 else 2
+        else:
+            solutions = search.ask(min(batch_size, left))
+            try:
+                if evaluate:
+                    evaluated = evaluate(solutions, search.evaluations)
+                else:
+                    evaluated = problem.evaluate_rows(solutions, None, n_threads)
+            except BaseException:
+                search.take_back()  # so that the search can go on after Ctrl-C
+                raise
+            search.tell_evaluation(evaluated)
+        yield search
+
+
+def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads: int) -> Any:
+    """The search loop as machine code, or False where the problem or the search is not made for it."""
+    from tesselite.problems.user_function import CompiledProblem
+
+    if not isinstance(problem, CompiledProblem):
+        return False
+    from tesselite.search import loop
+
+    return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else False
+
+
+def illuminate(
+    problem: Problem,
+    *,
+    evaluations: int,
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+    variation: operators.Operator | operators.VariationFunction | None = None,
+    initial: int = INITIAL,
+    batch_size: int = BATCH_SIZE,
+    seed: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[MapElites], object] | None = None,
+    out: str | Path | None = None,
+    workers: Any = None,
+    retries: int = 2,
+    timeout: float | None = None,
+    asynchronous: bool = False,
+    islands: int | None = None,
+    exchange: int | None = None,
+) -> Archive:
+    """Fill an archive with the best solutions of every kind that this many evaluations find.
+
+    Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
+    with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
+    end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
+
+    `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
+    makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
+    whose worker dies, or that takes longer than `timeout` seconds, is tried again `retries` times. `asynchronous` lets
+    no worker wait for the slowest of a batch; `islands` lets each search on its own and exchange elites every
+    `exchange` evaluations. See docs/scaling.md.
+    """
+    from tesselite.execution.execution import (  # made of searches, so it comes later in the import order
+        Execution,
+        steps_of,
+    )
+
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
+            "take a built-in one, such as tesselite.problems.arm(10)"
+        )
+    execution = Execution(workers, retries, timeout, asynchronous, islands, exchange)
+    if out is not None:
+        from tesselite.runs.run import start
+
+        return start(
+            problem,
+            Path(out),
+            evaluations=evaluations,
+            n_niches=n_niches,
+            grid=grid,
+            tessellation=tessellation,
+            variation=variation,
+            initial=initial,
+            batch_size=batch_size,
+            seed=seed,
+            threads=threads,
+            observer=(lambda search, _: progress(search)) if progress else None,
+            execution=execution,
+        ).search.archive
+    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
+    seed = checked_seed(seed)
+    search = MapElites(
+        problem.solutions,
+        tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation),
+        variation,
+        initial=initial,
+        direction=problem.direction,
+        floor=problem.floor,
+        seed=seed,
+    )
+    with execution.open() as opened:
+        options = execution.options(evaluations, opened)
+        steps = steps_of(
+            execution, opened, options, search, problem, evaluations, batch_size=batch_size, threads=threads
+        )
+        for state in steps:
+            if progress:
+                progress(state)
+    return search.archive
+
+
+def tessellate(
+    problem: Problem,
+    seed: int,
+    *,
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+    n_samples: int | None = None,
+    p: float = 2.0,
+    method: str | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, float], object] | None = None,
+    cache: bool = False,
+) -> Tessellation:
+    """The tessellation that exactly one of n_niches, grid and tessellation asks for; the rest goes to `cvt`."""
+    if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
+        raise ValueError("expected exactly one of n_niches, grid and tessellation")
+    if tessellation is not None:
+        if tessellation.space != problem.features:
+            raise ValueError(f"tessellation: expected one of {problem.features!r}, got {tessellation.space!r}")
+        return tessellation
+    if grid is not None:
+        from tesselite.tessellation.grid import GridTessellation
+
+        return GridTessellation(problem.features, grid)
+    from tesselite.tessellation.cvt import cvt
+
+    assert n_niches is not None
+    return cvt(
+        problem.features,
+        n_niches,
+        n_samples=n_samples,
+        seed=seed,
+        p=p,
+        method=method,
+        progress=progress,
+        threads=threads,
+        cache=cache,
+    )

@@ -1,0 +1,1 @@
+"""Feature spaces and solution spaces."""

@@ -1,0 +1,171 @@
+"""Solution spaces: what a solution is, as a row of fixed width, and how to draw, vary and check such rows.
+
+A problem may bring its own space (the maze's evolving networks do); the search needs nothing but the protocol.
+Variation operators for real vectors and levels live in `tesselite.variation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[Any]
+
+
+@runtime_checkable
+class SolutionSpace(Protocol):
+    """What the search asks of a space: solutions are rows, shape (n, width), of one dtype."""
+
+    @property
+    def width(self) -> int:
+        """Number of values in a row."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of a row's values."""
+
+    def random(self, n: int, rng: np.random.Generator) -> Rows:
+        """Draw n random solutions, shape (n, width)."""
+
+    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
+        """One offspring of each parent, shape (n, width), by the space's own variation; parents stay as they are."""
+
+    def validate(self, solutions: Any) -> Rows:
+        """The solutions as contiguous rows of this space; ValueError says what is wrong with them."""
+
+
+def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
+    try:
+        rows = np.array(solutions, dtype=np.float64, order="C", ndmin=2)
+    except (TypeError, ValueError):
+        raise ValueError(f"solutions: expected numbers of shape (n, {width}), got {solutions!r:.80}") from None
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(f"solutions: expected shape (n, {width}), got {np.shape(solutions)}")
+    return rows
+
+
+class Box:
+    """Vectors of n real values between bounds, which are scalars or one value per axis."""
+
+    def __init__(self, n: int, low: float | Sequence[float] = 0.0, high: float | Sequence[float] = 1.0) -> None:
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n: expected a whole number of at least 1, got {n!r}")
+        self.low = self._per_axis("low", low, int(n))
+        self.high = self._per_axis("high", high, int(n))
+        if not (self.low < self.high).all():
+            axis = int(np.argmin(self.low < self.high))
+            raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}")
+        if (self.high > np.finfo(np.float64).max + self.low).any():
+            raise ValueError("expected bounds whose difference is a finite number")
+
+    @staticmethod
+    def _per_axis(name: str, bound: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:
+        values = np.asarray(bound, dtype=np.float64)
+        if values.shape not in ((), (n,)) or not np.isfinite(values).all():
+            raise ValueError(f"{name}: expected a finite number, or {n} of them, got {bound!r}")
+        # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
+        return np.array(np.broadcast_to(values, (n,)))
+
+    @property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return len(self.low)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Rows are float64."""
+        return np.dtype(np.float64)
+
+    def random(self, n: int, rng: np.random.Generator) -> Rows:
+        """Draw n uniform solutions, shape (n, width)."""
+        return self.low + (self.high - self.low) * rng.random((n, self.width))
+
+    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
+        """One offspring of each parent: Gaussian mutation with a standard deviation of a tenth of each axis."""
+        from tesselite.emitters.operators import gaussian
+
+        return gaussian(0.1)(parents, self, rng)
+
+    def validate(self, solutions: Any) -> Rows:
+        """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds."""
+        rows = _as_rows(solutions, self.width)
+        bad = ~((rows >= self.low) & (rows <= self.high))
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(
+                f"solutions: expected values in [{self.low[j]:g}, {self.high[j]:g}] on axis {j}, "
+                f"got {rows[i, j]} in row {i}"
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        def shown(values: npt.NDArray[np.float64]) -> str:
+            return f"{values[0]:g}" if (values == values[0]).all() else f"<{len(values)} values>"
+
+        return f"Box({self.width}, {shown(self.low)}, {shown(self.high)})"
+
+
+class Levels:
+    """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values."""
+
+    def __init__(self, n: int, values: Sequence[float] | npt.NDArray[np.float64]) -> None:
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n: expected a whole number of at least 1, got {n!r}")
+        levels = np.unique(np.asarray(values, dtype=np.float64).ravel())
+        if len(levels) < 2 or not np.isfinite(levels).all():
+            raise ValueError(f"values: expected at least two different finite levels, got {values!r}")
+        self.values = levels
+        self._n = int(n)
+        # How far a value may be from a level and still be meant as that level: 0.1 + 0.2 is not 0.3.
+        self._tolerance = 1e-6 * float(np.diff(levels).min())
+
+    @property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return self._n
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Rows are float64."""
+        return np.dtype(np.float64)
+
+    @property
+    def low(self) -> npt.NDArray[np.float64]:
+        """The lowest level, for each axis."""
+        return np.full(self._n, self.values[0])
+
+    @property
+    def high(self) -> npt.NDArray[np.float64]:
+        """The highest level, for each axis."""
+        return np.full(self._n, self.values[-1])
+
+    def random(self, n: int, rng: np.random.Generator) -> Rows:
+        """Draw n solutions with every value uniform among the levels, shape (n, width)."""
+        return self.values[rng.integers(0, len(self.values), (n, self._n))]
+
+    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
+        """One offspring of each parent: every value drawn again among the levels with probability 0.05."""
+        from tesselite.emitters.operators import resample
+
+        return resample(0.05)(parents, self, rng)
+
+    def validate(self, solutions: Any) -> Rows:
+        """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is no level."""
+        rows = _as_rows(solutions, self._n)
+        above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
+        lower, upper = self.values[above - 1], self.values[above]
+        nearest = np.where(rows - lower <= upper - rows, lower, upper)
+        bad = ~(np.abs(rows - nearest) <= self._tolerance)
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            raise ValueError(
+                f"solutions: expected one of {len(self.values)} levels from {self.values[0]:g} to "
+                f"{self.values[-1]:g} on axis {j}, got {rows[i, j]} in row {i}"
+            )
+        return nearest
+
+    def __repr__(self) -> str:
+        return f"Levels({self._n}, {len(self.values)} values from {self.values[0]:g} to {self.values[-1]:g})"
