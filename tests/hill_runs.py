@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tesselite as tl
+from tesselite.base.checksum import sealed
 from tesselite.runs.run import resume
 
 FEATURES = {"a": (0.0, 1.0), "b": (-1.0, 2.0)}
@@ -35,6 +37,14 @@ def make(low=-1.0, width=3, direction="max", features=None, floor=None):
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Bytes and time of every file; .lock may be made by anyone who looks."""
     return {f.name: (f.read_bytes(), f.stat().st_mtime_ns) for f in sorted(folder.iterdir()) if f.name != ".lock"}
+
+
+def edit_settings(folder: Path, **changes) -> None:
+    """Change settings.json as if it had been written so."""
+    file = folder / "settings.json"
+    about = {**json.loads(file.read_text()), **changes}
+    about.pop("digest", None)
+    file.write_text(json.dumps(sealed(about)))
 
 
 def refused(folder: Path, match: str, **options) -> None:

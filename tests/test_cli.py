@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tesselite as tl
+from hill_runs import edit_settings
 from tesselite.cli import main
 from tesselite.cli.running import tell
 from tesselite.runs.run import Summary
@@ -335,13 +336,12 @@ def test_resume_refuses_what_is_no_run_or_has_changed(cli):
     assert "expected at least the 1000" in cli("resume", "a", "--evaluations", "10").error
     assert "threads: expected at least 1" in cli("resume", "a", "--threads", "0").error
     assert "holds a run already" in cli("run", "my_module:jump", *SMALL, "-o", "a").error
-    text = Path("a/settings.json").read_text()
-    Path("a/settings.json").write_text(text.replace(f'"version": "{tl.__version__}"', '"version": "0.0.1"'))
+    edit_settings(Path("a"), version="0.0.1")
     assert "started by tesselite 0.0.1" in cli("resume", "a").error
     assert cli("resume", "a", "--other-version", "-q").code == 0
-    Path("a/settings.json").write_text(text.replace("my_module:jump", "my_module:leap"))
+    edit_settings(Path("a"), problem="my_module:leap")
     assert "of my_module:leap are not those that the run was started with" in cli("resume", "a").error
-    Path("a/settings.json").write_text(text[:50])
+    Path("a/settings.json").write_text(Path("a/settings.json").read_text()[:50])
     assert "a/settings.json: damaged" in cli("resume", "a").error
 
 
@@ -363,8 +363,7 @@ def test_info_tells_what_a_run_is(cli, finished):
 
 def test_info_of_an_unfinished_run_says_how_to_continue(cli):
     cli("run", "my_module:jump", *SMALL, "-o", "a")
-    settings = Path("a/settings.json")
-    settings.write_text(settings.read_text().replace('"evaluations": 1000', '"evaluations": 2000'))
+    edit_settings(Path("a"), evaluations=2000)
     assert "not finished; continue with: tesselite resume a" in cli("info", "a").out
     assert cli("info", "a", "--json").json["finished"] is False
     Path("a/archive.parquet").unlink()
@@ -516,8 +515,7 @@ def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
     archive.save("old.parquet")
     assert b"Infinity" in pq.read_metadata("old.parquet").metadata[b"tesselite"]
     assert tl.Archive.load("old.parquet").tessellation == archive.tessellation
-    settings = Path("a/settings.json")
-    settings.write_text(settings.read_text().replace('"inf"', "Infinity"))
+    edit_settings(Path("a"), niches={**niches, "p": np.inf, "wanted": {**niches["wanted"], "p": np.inf}})
     assert cli("resume", "a", "--evaluations", "300", "-q").code == 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from hill_runs import edit_settings
 from report_runs import bowl_run, walk_run
 from tesselite.report.live import LiveServer
 from tesselite.runs.folder import RunFolder
@@ -59,8 +60,7 @@ def test_no_run_then_a_run_then_its_end(tmp_path):
 
 def test_a_killed_run_is_told_from_a_running_one(tmp_path):
     folder = bowl_run(tmp_path / "run", 2)
-    settings = json.loads((folder / "settings.json").read_text())
-    (folder / "settings.json").write_text(json.dumps({**settings, "evaluations": 9999}))
+    edit_settings(folder, evaluations=9999)
     with serving(folder) as server:
         with RunFolder.open(folder):
             running = update(server)

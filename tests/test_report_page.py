@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import tesselite as tl
+from hill_runs import edit_settings
 from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 from tesselite.archive.archive import Archive
 from tesselite.assessment.scenarios import Assessment, assess_run
@@ -351,8 +352,7 @@ def test_given_centroids_are_named_in_the_command(tmp_path):
 def test_states(tmp_path, walked):
     assert read_run(walked).state == "finished"
     folder = bowl_run(tmp_path / "run", 2)
-    settings = json.loads((folder / "settings.json").read_text())
-    (folder / "settings.json").write_text(json.dumps({**settings, "evaluations": 9999}))
+    edit_settings(folder, evaluations=9999)
     assert read_run(folder).state == "stopped"
     before = sorted((file.name, file.stat().st_mtime_ns) for file in folder.iterdir())
     with RunFolder.open(folder):

@@ -12,15 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import tesselite as tl
-from hill_runs import make, refused
+from hill_runs import edit_settings, make, refused
 from tesselite.archive.file import load_archive
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import resume, start
-
-
-def edit_settings(folder: Path, **changes) -> None:
-    about = json.loads((folder / "settings.json").read_text())
-    (folder / "settings.json").write_text(json.dumps({**about, **changes}))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +29,13 @@ def test_damaged_settings_are_refused(grid_folder, text):
 
 def test_settings_of_wrong_kinds_are_refused(grid_folder):
     original = (grid_folder / "settings.json").read_text()
-    for change in ({"evaluations": "many"}, {"seed": None}, {"batch_size": True}, {"niches": {}}, {"niches": 3}):
+    pairs = {"asynchronous": True, "budgets": [[0, 2000]]}
+    for change in (
+        *({"evaluations": "many"}, {"seed": None}, {"batch_size": True}, {"niches": {}}, {"niches": 3}),
+        {"options": []},
+        *({"options": {**pairs, "windows": wrong}} for wrong in ([], [[0]], [[0, "4"]], [[5, 4]], [[0, 4], 3], None)),
+        *({"options": {**pairs, "windows": [[0, 4]], "budgets": wrong}} for wrong in ({}, [[0, 0]], [[0, 9], [-1, 9]])),
+    ):
         (grid_folder / "settings.json").write_text(original)
         edit_settings(grid_folder, **change)
         refused(grid_folder, r"settings\.json: damaged")
@@ -44,13 +45,36 @@ def test_settings_of_wrong_kinds_are_refused(grid_folder):
 
 def test_another_format_is_refused_and_another_version_only_on_request(grid_folder, grid_run):
     edit_settings(grid_folder, format=99, version="9.0")
-    refused(grid_folder, r"written in format 99 by tesselite 9\.0; this is .* reads format 1")
+    refused(grid_folder, r"written in format 99 by tesselite 9\.0; this is .* reads formats 1 to 2")
     edit_settings(grid_folder, format=1)
     refused(grid_folder, r"started by tesselite 9\.0, this is .*--other-version")
     edit_settings(grid_folder, evaluations=2500)
     summary = resume(grid_folder, make(), other_version=True)
     assert summary.search.evaluations == 2500
     assert RunFolder.open(grid_folder).read_settings()[1] == tl.__version__
+
+
+def test_settings_that_are_not_as_they_were_written_are_refused(grid_folder):
+    """A flipped bit makes another batch size, which would resume to another result."""
+    file = grid_folder / "settings.json"
+    text = file.read_text()
+    file.write_text(text.replace('"batch_size": 50', '"batch_size": 51'))
+    refused(grid_folder, r"settings\.json: damaged or edited")
+    file.write_text(text.replace('"digest"', '"digesu"'))
+    refused(grid_folder, r"settings\.json: damaged or edited")
+    file.write_text(text.replace('"format": 2', '"format": 1'))
+    refused(grid_folder, r"settings\.json: damaged or edited")
+    file.write_text("  " + text)  # says the same
+    assert resume(grid_folder, make()).search.evaluations == 2000
+
+
+def test_settings_of_the_format_without_a_digest_are_read(grid_folder):
+    file = grid_folder / "settings.json"
+    about = json.loads(file.read_text())
+    del about["digest"]
+    file.write_text(json.dumps(about | {"format": 1, "evaluations": 2100}))
+    assert resume(grid_folder, make(), evaluations=2200).search.evaluations == 2200
+    assert json.loads(file.read_text())["format"] == 2
 
 
 def truncate(file: Path) -> None:

@@ -9,18 +9,20 @@ the clock is written, so equal searches give equal bytes.
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive, Elites, Tessellation
 from tesselite.base.arrow import from_column, to_column
 from tesselite.base.atomic import write_atomically
+from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 
@@ -89,14 +91,8 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
     return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
 
 
-def _digest(about: dict[str, Any], table: Any) -> str:
-    """SHA-256 of all that a file says: Parquet itself does not notice a flipped bit."""
-    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        values = from_column(column)
-        digest.update(f"{name} {len(values)} {values.dtype.str}".encode())
-        digest.update(values.data)
-    return digest.hexdigest()
+def _columns(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    return zip(table.column_names, map(from_column, table.columns), strict=True)
 
 
 def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
@@ -130,7 +126,7 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
         "out_of_bounds": archive.out_of_bounds,
         "tessellation": describe_tessellation(archive.tessellation, embed=embed),
     }
-    about["digest"] = _digest(about, table)
+    about = sealed(about, _columns(table))
     table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
     write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
     return path
@@ -161,7 +157,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
     if "niche" not in table.column_names:
         raise ValueError(f"{path}: a file of tesselite, but not an archive")
     try:
-        intact = described.pop("digest", None) == _digest(described, table)
+        intact = is_intact(described, _columns(table))
     except ValueError:
         intact = False
     if not intact:

@@ -25,11 +25,12 @@ from tesselite import __version__
 from tesselite.archive.archive import Tessellation
 from tesselite.archive.file import describe_tessellation
 from tesselite.base.atomic import cannot_write, write_atomically
+from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.log import LOG_FILES
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.grid import GridTessellation
 
-FORMAT = 1
+FORMAT = 2  # 1 had no digest
 RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
 _PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 PROGRESS = (
@@ -64,17 +65,36 @@ class Settings:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-_KINDS = {
-    "version": str,
-    "problem": str,
-    "evaluations": int,
-    "initial": int,
-    "batch_size": int,
-    "variation": str,
-    "seed": int,
-    "niches": dict,
-    "options": dict,
-}
+def _check(settings: Settings, version: object) -> None:
+    """TypeError or LookupError if settings are not of the kinds that they should be; a file may hold anything."""
+    named = {"version": version, **vars(settings)}
+    for name in ("version", "problem", "problem_fingerprint", "variation"):
+        if not isinstance(named[name], str):
+            raise TypeError(f"{name} is {named[name]!r}")
+    for name, least in (("evaluations", 1), ("initial", 1), ("batch_size", 1), ("seed", 0)):
+        if not _is_whole(named[name], least):
+            raise TypeError(f"{name} is {named[name]!r}")
+    niches, options = settings.niches, settings.options
+    if not (isinstance(niches, dict) and isinstance(options, dict)):
+        raise TypeError(f"niches is {niches!r}, options is {options!r}")
+    sizes = niches["shape"] if niches["kind"] == "grid" else [niches["n_niches"]]
+    if not (isinstance(sizes, list) and sizes and all(_is_whole(size, 1) for size in sizes)):
+        raise TypeError(f"niches is {niches!r}")
+    if any(not _is_whole(options[name], 1) for name in ("islands", "exchange") if name in options):
+        raise TypeError(f"options is {options!r}")
+    for name in ("windows", "budgets") if options.get("asynchronous") else ():
+        changes = options[name]
+        since = [results for results, value in changes if _is_whole(results, 0) and _is_whole(value, 1)]
+        if len(since) < len(changes) or since[:1] != [0] or since != sorted(since):
+            raise TypeError(f"{name} is {changes!r}")
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _not_settings(file: Path, error: Exception) -> ValueError:
+    return ValueError(f"{file}: damaged, or not settings of a tesselite run ({type(error).__name__}: {error})")
 
 
 def check_output(option: str, file: Path) -> None:
@@ -194,29 +214,32 @@ class RunFolder:
             },
             "machine": platform.machine(),
         }
-        text = json.dumps(about, indent=2) + "\n"
+        text = json.dumps(sealed(about), indent=2) + "\n"
         write_atomically(self.settings_file, lambda part: part.write_text(text))
 
     def read_settings(self) -> tuple[Settings, str]:
         """The settings and the version of tesselite that wrote them; ValueError if they cannot be read."""
+        file = self.settings_file
         try:
-            about = json.loads(self.settings_file.read_text())
-            version = about["version"]
-            if about["format"] != FORMAT:
-                raise ValueError(
-                    f"{self.settings_file}: written in format {about['format']} by tesselite {version}; "
-                    f"this is tesselite {__version__}, which reads format {FORMAT}"
-                )
-            settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
-            for name, kind in _KINDS.items():
-                if not isinstance(about[name], kind) or isinstance(about[name], bool):
-                    raise TypeError(f"{name} is {about[name]!r}")
-            settings.niches["kind"]  # every description has one
-            return settings, version
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+            about = json.loads(file.read_bytes())
+            version, written_as = about["version"], about["format"]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise _not_settings(file, error) from None
+        if written_as not in range(1, FORMAT + 1):
             raise ValueError(
-                f"{self.settings_file}: damaged, or not settings of a tesselite run ({type(error).__name__}: {error})"
-            ) from None
+                f"{file}: written in format {written_as} by tesselite {version}; "
+                f"this is tesselite {__version__}, which reads formats 1 to {FORMAT}"
+            )
+        if (written_as > 1 or "digest" in about) and not is_intact(about):
+            raise ValueError(
+                f"{file}: damaged or edited (its content is not what was written); restore it, or start a new run"
+            )
+        try:
+            settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
+            _check(settings, version)
+        except (LookupError, TypeError, ValueError) as error:
+            raise _not_settings(file, error) from None
+        return settings, version
 
     # -- tessellation ----------------------------------------------------------------------------------------------
 
