@@ -11,6 +11,8 @@ import threading
 import time
 from pathlib import Path
 
+import dask
+import distributed  # noqa: F401 - importing it loads the settings that a test changes
 import numpy as np
 import pytest
 
@@ -68,6 +70,22 @@ def cluster(tmp_path):
     made.add_worker()
     yield made
     made.close()
+
+
+def test_a_local_cluster_keeps_workers_that_restart_and_is_given_up_without_any():
+    rows = problems.BOX.random(4, np.random.default_rng(0))
+    rows[:, 2] = [0.0, 0.95, 0.0, 0.0]  # one is poison
+    until = time.monotonic() + 60
+    # Dask looks after this time whether a worker is back, 15 s by default: with crashes every second, one never is.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "10ms"}):
+        with DaskWorkers("local:1") as workers:
+            farm = Farm(workers, problems.poison, retries=1, halt=lambda: time.monotonic() > until)
+            assert list(farm.evaluate(rows).reasons) == [1]
+            workers._patience = 0.5
+            workers._cluster.scale(0)
+            with pytest.raises(WorkersLost, match="the local Dask cluster has had no worker"):
+                farm.evaluate(np.repeat(rows[:1], 10_000, axis=0))
+        assert dask.config.get("distributed.deploy.lost-worker-timeout") == "10ms"
 
 
 @pytest.mark.slow

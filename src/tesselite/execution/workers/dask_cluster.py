@@ -12,6 +12,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -20,6 +21,9 @@ from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 
 _COUNT_SECONDS = 2.0  # how often we ask how many workers there are
 _LOCAL = "local:"
+# For as long as our own cluster lives. A local cluster looks again some seconds after a worker was lost, and would then
+# close the nanny of one that is just restarting, for good: with frequent crashes it soon has no workers at all.
+_OWN_CLUSTER = {"distributed.deploy.lost-worker-timeout": "1000 days"}
 
 
 def _carry_out(digest: str, number: int, topic: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
@@ -40,8 +44,8 @@ def _kill_worker(dask_worker: Any) -> None:
 class DaskWorkers(Workers):
     """A Dask client, the address of a scheduler, or "local:4" for a cluster of four processes here.
 
-    `patience` is how many seconds we wait for a scheduler that does not answer; where there are no workers for so long,
-    a warning says so.
+    `patience` is how many seconds we wait for a scheduler that does not answer. Where there are no workers for that
+    long, a warning says so; in a cluster of ours, which no queue will give any, WorkersLost is raised.
     """
 
     message_seconds = 3e-3
@@ -51,6 +55,7 @@ class DaskWorkers(Workers):
         self._patience = patience
         self._cluster: Any = None
         self._client: Any = None
+        self._settings = ExitStack()
         if not isinstance(cluster, str):
             self._client, self._owned = cluster, False
         elif cluster.startswith(_LOCAL):
@@ -80,6 +85,7 @@ class DaskWorkers(Workers):
         if not number.isdigit() or int(number) < 1:
             raise ValueError(f"dask: expected local:N with a number of workers, got {text!r}")
         distributed = _distributed()
+        self._settings.enter_context(dask.config.set(_OWN_CLUSTER))
         # One task at a time on a worker and no second guess of the scheduler's: a worker that dies tells which task.
         settings = {"distributed.scheduler.allowed-failures": 0, "distributed.scheduler.worker-saturation": 1.0}
         with dask.config.set(settings):
@@ -88,6 +94,7 @@ class DaskWorkers(Workers):
                     n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
                 )
             except RuntimeError as error:
+                self._settings.close()
                 raise ValueError(
                     f"dask: the local cluster does not start ({error}); Dask's processes import a script that starts "
                     'them, so what it does must stand under `if __name__ == "__main__":`'
@@ -223,6 +230,11 @@ class DaskWorkers(Workers):
         if threads:
             self._with_workers_at = now
         elif now - self._with_workers_at > self._patience:
+            if self._cluster is not None:
+                raise WorkersLost(
+                    f"workers: the local Dask cluster has had no worker for {self._patience:g} s; look at what they "
+                    "wrote above, and try the problem in this process, without workers"
+                )
             # Not an error: a queue may take hours to grant them.
             warnings.warn(f"the Dask scheduler has had no worker for {self._patience:g} s; waiting", stacklevel=2)
             self._with_workers_at = now
@@ -248,6 +260,7 @@ class DaskWorkers(Workers):
             self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=10)
+        self._settings.close()
 
 
 def _plugin(payload: Payload) -> Any:
