@@ -19,7 +19,7 @@ def test_readme_has_its_three_examples():
 @pytest.mark.parametrize("number", range(len(SNIPPETS)))
 def test_readme_snippet_runs(number, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compile(SNIPPETS[number], f"README snippet {number}", "exec"), {"__name__": "readme"})
+    exec(compile(SNIPPETS[number], f"README snippet {number}", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.strip()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.evaluation import Evaluation
+from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import available_threads, checked_threads
 from tesselite.execution.asynchronous import replay, steady_steps, window_for
 from tesselite.execution.islands import EXCHANGES, island_steps
@@ -211,6 +212,7 @@ def evaluator(
     problem: Problem, execution: Execution, threads: int | None
 ) -> Iterator[Callable[[Rows, str | None], Evaluation]]:
     """What evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
+    check_not_importing()
     with execution.open() as workers:
         if workers is None:
             n_threads = checked_threads(threads)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tesselite.base.importing import importing
 from tesselite.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ def _found(spec: str) -> Problem:
 def _failed(doing: str, error: Exception | SystemExit) -> ValueError:
     """What went wrong in the user's module, and where, in one line."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({frames[-1].filename}, line {frames[-1].lineno})"
+    package = Path(__file__).parents[1]
+    at = [frame for frame in frames if not Path(frame.filename).is_relative_to(package)][-1]
+    where = f" ({at.filename}, line {at.lineno})"
     if isinstance(error, SyntaxError):  # tells the place itself
         where = ""
     return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
@@ -132,7 +135,8 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        module = importlib.import_module(module_name)
+        with importing(module_name):
+            module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise ValueError(f"problem: there is no module {module_name!r}, neither installed nor in {here}") from None
@@ -149,7 +153,8 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
         found = getattr(found, part)
     if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
         try:
-            made = found()
+            with importing(spec):
+                made = found()
         except (Exception, SystemExit) as error:
             raise _failed(f"calling {spec}()", error) from error
         if isinstance(made, Problem):

@@ -18,6 +18,7 @@ from typing import Any
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive, Tessellation
+from tesselite.base.importing import check_not_importing
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import checked_threads
 from tesselite.emitters import operators
@@ -111,6 +112,7 @@ def start(
     called after each batch, `construction(iteration, error)` while the tessellation is being made. `execution` says
     where evaluations are done.
     """
+    check_not_importing()
     started = time.perf_counter()
     evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
     initial = checked_count("initial", initial)
@@ -220,6 +222,7 @@ def resume(
     `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
     `timeout` are those of `illuminate`, and need not be those that the run began with.
     """
+    check_not_importing()
     started = time.perf_counter()
     _check_options(threads, checkpoint_seconds)
     with RunFolder.open(Path(folder)) as place:

@@ -16,6 +16,7 @@ import numpy as np
 
 from tesselite.archive.archive import Added, Archive, Tessellation, as_floats
 from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.importing import check_not_importing
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.seeds import Purpose, checked_seed, generator, key
 from tesselite.base.threads import checked_threads
@@ -344,6 +345,7 @@ def illuminate(
         steps_of,
     )
 
+    check_not_importing()
     if not isinstance(problem, Problem):
         raise ValueError(
             f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tesselite.base.importing import importing
+
 _KEPT = 32  # problems that a worker process remembers, should several searches share it
 
 _loaded: OrderedDict[str, Any] = OrderedDict()
@@ -68,7 +70,8 @@ def _import_path() -> list[str]:
 def _load(data: bytes) -> Any:
     by_name, path, inner = pickle.loads(data)
     sys.path.extend(entry for entry in path if entry not in sys.path)
-    content = pickle.loads(inner)
+    with importing("the problem's module"):
+        content = pickle.loads(inner)
     if by_name:
         from tesselite.problems import by_name as problem_by_name
 

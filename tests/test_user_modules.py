@@ -1,0 +1,111 @@
+"""What a user's module may do when we import it and call its functions: no search starts twice, no output is mixed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tesselite as tl
+from tesselite.runs.run import start
+
+README = (Path(__file__).parent.parent / "README.md").read_text()
+
+# Ends the chain of processes should there be one.
+SEARCHING = """
+import pathlib
+import tesselite as tl
+
+imports = pathlib.Path("imports")
+imports.write_text(imports.read_text() + "x" if imports.exists() else "x")
+if len(imports.read_text()) > 4:
+    raise RuntimeError("a chain of processes")
+
+@tl.problem(solutions=tl.Box(2, 0, 1), features={"a": (0, 1), "b": (0, 1)})
+def jump(x):
+    return 0.0, x
+
+def make():
+    search()
+    return jump
+
+def search():
+    tl.illuminate(jump, grid=3, evaluations=20, workers=WORKERS)
+
+if SEARCHES:
+    search()
+"""
+GUARD = 'Put the search under `if __name__ == "__main__":`'
+
+
+def write_module(name: str, workers: int | None, searches: str) -> None:
+    text = SEARCHING.replace("WORKERS", repr(workers)).replace("SEARCHES", searches)
+    Path(f"{name}.py").write_text(text)
+    importlib.invalidate_caches()
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.parametrize("workers", [None, 2])
+def test_a_module_that_searches_when_it_is_imported_is_refused(workers):
+    name = f"searching_{workers}"
+    write_module(name, workers, "True")
+    with pytest.raises(ValueError, match=re.escape(GUARD)) as refused:
+        tl.problems.by_name(f"{name}:jump")
+    assert f"importing {name} failed" in str(refused.value)
+    line = Path(f"{name}.py").read_text().splitlines().index("def search():") + 2
+    assert f"{name}.py, line {line})" in str(refused.value)
+    assert Path("imports").read_text() == "x"
+
+
+def test_a_function_that_searches_when_it_makes_a_problem_is_refused():
+    write_module("making", None, "False")
+    with pytest.raises(ValueError, match=re.escape(GUARD)):
+        tl.problems.by_name("making:make")
+
+
+def test_a_worker_that_imports_a_module_starts_no_search():
+    write_module("imported_by_worker", 1, "True")
+    done = subprocess.run(
+        [sys.executable, "-c", "import imported_by_worker"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [Path.cwd(), *sys.path]))},
+    )
+    assert GUARD in done.stderr
+    assert Path("imports").read_text() == "xx"
+
+
+@pytest.mark.parametrize("make", ["resume", "start", "assess"])
+def test_whatever_evaluates_is_refused_while_a_module_is_imported(make, grid_folder):
+    calls = {
+        "resume": f"tl.resume({str(grid_folder)!r}, jump)",
+        "start": "from tesselite.runs.run import start; start(jump, 'x', evaluations=9, grid=3)",
+        "assess": "archive = tl.Archive(tl.GridTessellation(jump.features, 2), 2)\n"
+        "archive.add([[0.1, 0.2]], [0.0], [[0.1, 0.2]])\ntl.assess(archive, jump)",
+    }
+    write_module(f"with_{make}", None, "False")
+    with Path(f"with_{make}.py").open("a") as file:
+        file.write(f"\n{calls[make]}\n")
+    with pytest.raises(ValueError, match=re.escape(GUARD)):
+        tl.problems.by_name(f"with_{make}:jump")
+
+
+def test_the_examples_of_the_readme_are_modules_that_run_on_workers(tmp_path):
+    snippets = [text for text in re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL) if "@tl.problem" in text]
+    assert snippets
+    for number, text in enumerate(snippets):
+        Path(f"example_{number}.py").write_text(text)
+        importlib.invalidate_caches()
+        problem = tl.problems.by_name(f"example_{number}:jump")
+        start(problem, tmp_path / f"run-{number}", evaluations=10, grid=3)
