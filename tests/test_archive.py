@@ -20,6 +20,7 @@ from tesselite.archive import file as archive_file
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
 
 GRID = GridTessellation(tl.FeatureSpace({"a": (0, 4), "b": (0, 2)}), (4, 2))
+RELEASED = GridTessellation(GRID.space, GRID.shape, cells="released")
 HUGE = GridTessellation(tl.FeatureSpace.unit(50), 2)
 QUICK = settings(max_examples=60)
 
@@ -46,7 +47,13 @@ def split(rows, width=2):
     return solutions, fitness, features
 
 
-def brute(direction, batches):
+def off_lattice(a, b):
+    """How far the released rule says that features of GRID's space are from the middle of a cell; squared, exact."""
+    p, q = min(max(a / 4, 0), 1), min(max(b / 2, 0), 1)
+    return (p - math.floor(3 * p + 0.5) / 3) ** 2 + (q - math.floor(q + 0.5)) ** 2
+
+
+def brute(direction, batches, released=False):
     """The definition: a dictionary from niche to the elite, filled one by one."""
     elites, statuses, invalid, outside = {}, [], Counter(), 0
     number = 0
@@ -62,9 +69,11 @@ def brute(direction, batches):
                 statuses.append((Status.INVALID, -1))
                 continue
             outside += not (0 <= a <= 4 and 0 <= b <= 2)
-            niche = 2 * min(max(math.floor(a), 0), 3) + min(max(math.floor(b), 0), 1)
+            shift = 0.5 if released else 0.0
+            niche = 2 * min(max(math.floor(a + shift), 0), 3) + min(max(math.floor(b + shift), 0), 1)
             old = elites.get(niche)
             better = old is None or (fitness > old[0] if direction == "max" else fitness < old[0])
+            better |= released and old is not None and fitness == old[0] and off_lattice(a, b) < off_lattice(*old[1])
             statuses.append((Status.NEW if old is None else Status.IMPROVED if better else Status.REJECTED, niche))
             if better:
                 elites[niche] = (fitness, (a, b), float(solution), number - 1)
@@ -88,13 +97,14 @@ def filled(batches, direction="max", tessellation=GRID):
 # -- the rule ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("tessellation", [GRID, RELEASED], ids=["equal", "released"])
 @pytest.mark.parametrize("direction", ["max", "min"])
-def test_against_a_dictionary(index, direction):
+def test_against_a_dictionary(index, direction, tessellation):
     @given(BATCHES)
     @QUICK
     def check(batches):
-        archive, statuses = filled(batches, direction)
-        elites, expected, invalid, outside = brute(direction, batches)
+        archive, statuses = filled(batches, direction, tessellation)
+        elites, expected, invalid, outside = brute(direction, batches, tessellation is RELEASED)
         assert content(archive) == elites
         assert statuses == expected
         assert archive.invalid == invalid
@@ -277,7 +287,7 @@ def test_growth_in_many_steps_and_in_one(index):
         assert archive.capacity == 5000
 
 
-@pytest.mark.parametrize("index", [GRID, HUGE])
+@pytest.mark.parametrize("index", [GRID, HUGE, RELEASED])
 @pytest.mark.parametrize("direction", ["max", "min"])
 def test_who_is_not_promising_is_rejected_and_who_is_would_enter_alone(index, direction):
     rng = np.random.default_rng(4)
@@ -291,7 +301,8 @@ def test_who_is_not_promising_is_rejected_and_who_is_would_enter_alone(index, di
     archive.add(rng.random((8, 1)), *candidates(8))
     fitness, features = candidates(60)
     niches, status, out = index.niche_of(features), (rng.random(60) < 0.2).astype(np.int64), np.zeros(60, np.int64)
-    n = elitism.find_promising(60, archive.sign, niches, fitness, status, archive.arrays()[1], *archive.index(), out)
+    elites = (archive.arrays(), archive.ties, *archive.index())
+    n = elitism.find_promising(60, archive.sign, niches, fitness, features, status, *elites, out)
     alone = [archive.copy().add([[0.0]], fitness[[i]], features[[i]]).status[0] != Status.REJECTED for i in range(60)]
     assert out[:n].tolist() == [i for i in range(60) if alone[i] and not status[i]]
     assert 0 < n < (status == 0).sum()
@@ -355,10 +366,10 @@ ARCHIVES = st.lists(BATCHES, min_size=3, max_size=3)
 
 
 def test_merge_is_a_join(index):
-    @given(ARCHIVES, st.sampled_from(["max", "min"]))
+    @given(ARCHIVES, st.sampled_from(["max", "min"]), st.sampled_from([GRID, RELEASED]))
     @QUICK
-    def check(all_batches, direction):
-        a, b, c = (filled(batches, direction)[0] for batches in all_batches)
+    def check(all_batches, direction, tessellation):
+        a, b, c = (filled(batches, direction, tessellation)[0] for batches in all_batches)
         before = content(a), content(b)
         assert content(a | b) == content(b | a)
         assert content((a | b) | c) == content(a | (b | c))
@@ -370,9 +381,13 @@ def test_merge_is_a_join(index):
             present = [x.get(niche).fitness for x in (a, b) if niche in x]
             best = (max if direction == "max" else min)(present, default=None)
             assert (joined.get(niche).fitness if niche in joined else None) == best
+            if tessellation is RELEASED and best is not None:
+                rivals = [x.get(niche) for x in (a, b) if niche in x and x.get(niche).fitness == best]
+                nearest = min(off_lattice(*rival.features) for rival in rivals)
+                assert off_lattice(*joined.get(niche).features) == nearest
         assert joined.copy().merge(a) == 0
         # What was merged can be added to.
-        _ = joined.add(*split([(50.0, 0.5, 0.5, 2), (-50.0, 0.5, 0.5, 2)]))
+        _ = joined.add(*split([(50.0, 0.25, 0.25, 2), (-50.0, 0.25, 0.25, 2)]))
         assert abs(joined.get(0).fitness) == 50.0
 
     check()
@@ -492,6 +507,7 @@ def random_archive(tessellation, n=300, width=3, **options):
 
 TESSELLATIONS = {
     "grid": GRID,
+    "released": RELEASED,
     "huge": HUGE,
     "log": GridTessellation(tl.FeatureSpace({"order": (1, 10), "é b": (0, 1)}, scales={"order": "log"}), 20),
     "voronoi": tl.VoronoiTessellation(GRID.space, np.random.default_rng(0).random((50, 2)) * [4, 2]),

@@ -155,6 +155,21 @@ def test_help_names_every_command_and_what_it_does(cli):
         assert option in cli("run", "--help").out
 
 
+def test_a_grid_of_released_cells_is_kept_and_resumed(cli):
+    small = [word for word in SMALL if word not in ("1e3", "--evaluations")]
+    made = cli("run", "my_module:jump", *small, "--cells", "released", "--evaluations", "600", "-o", "run", "--json")
+    assert made.code == 0
+    settings = json.loads(Path("run/settings.json").read_text())
+    assert settings["niches"]["cells"] == "released"
+    assert cli("resume", "run", "--evaluations", "1000", "--json").code == 0
+    whole = cli("run", "my_module:jump", *SMALL, "--cells", "released", "-o", "whole", "--json")
+    assert whole.code == 0
+    assert tl.Archive.load("run").equals(tl.Archive.load("whole"))
+    cli("run", "my_module:jump", *SMALL, "--cells", "equal", "-o", "equal", "--json")
+    assert "cells" not in json.loads(Path("equal/settings.json").read_text())["niches"]
+    assert not tl.Archive.load("run").equals(tl.Archive.load("equal"))
+
+
 def test_unknown_commands_and_options_are_refused(cli):
     assert "No such command 'ran'" in cli("ran").error
     assert "--colour" in cli("run", "arm", "--colour", "red").error
@@ -278,6 +293,8 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--retries", "5"), "--retries: is for evaluation on workers"),
         (("my_module:jump", "--grid", "3", "--niches", "9"), "only one of --niches, --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--centroids", "x"), "got --grid and --centroids"),
+        (("my_module:jump", "--grid", "3", "--cells", "round"), "cells: expected one of equal, released, got 'round'"),
+        (("my_module:jump", "--niches", "9", "--cells", "released"), "--cells: only valid together with --grid"),
         (("my_module:jump", "--centroids", "missing.parquet"), "missing.parquet"),
         (("my_module:jump", "--centroids", "my_module.py"), "my_module.py"),
         (("my_module:jump", "--variation", "magic"), "variation: expected one of gaussian, iso_line"),

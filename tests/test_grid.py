@@ -15,11 +15,12 @@ from tesselite import FeatureSpace, GridTessellation, VoronoiTessellation
 SPACE = FeatureSpace({"a": (0, 2), "b": (-1, 1)})
 
 
-def cell_by_definition(x: float, low: float, high: float, cells: int) -> tuple[int, bool]:
+def cell_by_definition(x: float, low: float, high: float, n: int, cells: str) -> tuple[int, bool]:
     """The equal part of [low, high] that x is in, by exact arithmetic; and whether x is hard by a border."""
-    place = (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low)) * cells
+    place = (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low)) * n
+    place += Fraction(1, 2) if cells == "released" else 0
     near = abs(place - round(place)) <= Fraction(1, 2**46) * max(1, abs(place))
-    return min(max(place.__floor__(), 0), cells - 1), near
+    return min(max(place.__floor__(), 0), n - 1), near
 
 
 @given(st.data())
@@ -29,12 +30,12 @@ def test_against_the_definition(data):
     low = data.draw(st.lists(st.floats(-100, 100), min_size=d, max_size=d))
     high = [lo + data.draw(st.floats(0.01, 100)) for lo in low]
     shape = data.draw(st.lists(st.integers(1, 30), min_size=d, max_size=d))
-    grid = GridTessellation(
-        FeatureSpace({f"f{i}": (lo, hi) for i, (lo, hi) in enumerate(zip(low, high, strict=True))}), shape
-    )
+    rule = data.draw(st.sampled_from(["equal", "released"]))
+    space = FeatureSpace({f"f{i}": (lo, hi) for i, (lo, hi) in enumerate(zip(low, high, strict=True))})
+    grid = GridTessellation(space, shape, cells=rule)
     share = data.draw(st.lists(st.floats(-0.5, 1.5), min_size=d, max_size=d))
     x = [lo + s * (hi - lo) for lo, hi, s in zip(low, high, share, strict=True)]
-    expected = [cell_by_definition(*one) for one in zip(x, low, high, shape, strict=True)]
+    expected = [cell_by_definition(*one, rule) for one in zip(x, low, high, shape, strict=True)]
     niche = grid.niche_of(x)
     assert 0 <= niche < grid.n_niches
     cells = grid.cell_of([niche])[0]
@@ -60,6 +61,27 @@ def test_borders_and_outside():
     assert isinstance(grid.niche_of([1.0, 0.5]), int)
     assert grid.niche_of(np.empty((0, 2))).shape == (0,)
     assert GridTessellation(FeatureSpace.unit(1), 10).niche_of([[1.7e308], [-1.7e308]]).tolist() == [9, 0]
+
+
+def test_released_cells_are_half_and_one_and_a_half_as_wide_at_the_bounds():
+    one = GridTessellation(FeatureSpace.unit(1), 5, cells="released")
+    hundredths = np.arange(101)[:, None] / 100  # a duty factor
+    assert np.bincount(one.niche_of(hundredths)).tolist() == [10, 20, 20, 20, 31]  # each border belongs to the upper
+    levels = np.arange(21)[:, None] / 20  # the hexapod's parameters
+    for n, sizes in ((3, [4, 6, 11]), (2, [5, 16])):
+        released = GridTessellation(FeatureSpace.unit(1), n, cells="released")
+        assert np.bincount(released.niche_of(levels)).tolist() == sizes
+    assert one.niche_of([[-7.0], [7.0]]).tolist() == [0, 4]
+    assert "5 = 5 niches, released cells over" in repr(one)
+    assert "released" not in repr(GridTessellation(FeatureSpace.unit(1), 5))
+    with pytest.raises(ValueError, match="cells: expected one of equal, released, got 'rounded'"):
+        GridTessellation(SPACE, 3, cells="rounded")
+    with pytest.raises(ValueError, match="cells: 'released' needs linear features"):
+        GridTessellation(FeatureSpace({"a": (1, 2)}, scales={"a": "log"}), 3, cells="released")
+
+
+def test_the_fingerprint_of_an_equal_grid_never_changes():
+    assert GridTessellation(SPACE, (3, 4)).fingerprint().startswith("cb6f1f03b04313d4")
 
 
 def test_every_cell_is_numbered_once_with_the_last_axis_fastest():
@@ -117,6 +139,7 @@ def test_equality_and_fingerprint_follow_the_content():
     positive = FeatureSpace({"a": (1, 2), "b": (1, 2)})
     kinds = [
         GridTessellation(SPACE, (3, 4)),
+        GridTessellation(SPACE, 3, cells="released"),
         GridTessellation(FeatureSpace({"a": (0, 2), "c": (-1, 1)}), 3),
         GridTessellation(FeatureSpace({"a": (0, 3), "b": (-1, 1)}), 3),
         GridTessellation(positive, 3),

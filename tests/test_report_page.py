@@ -22,6 +22,7 @@ from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 from tesselite.archive.archive import Archive
 from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
+from tesselite.report.page.comparison import group_names
 from tesselite.report.page.html import document_of, page_of, run_names
 from tesselite.report.page.niches import from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, document_text, plain, whole_numbers
@@ -336,6 +337,10 @@ def test_the_command_gives_the_run_again(walked, tmp_path):
     )
     grid = bowl_run(tmp_path / "my run", 2, spec="my module:a", n_niches=None, grid=[3, 4])
     assert command_of(read_run(grid)).startswith("tesselite run 'my module:a' --grid 3x4 --evaluations 2000")
+    released = tl.GridTessellation(bowl(2).features, [3, 4], cells="released")
+    other = bowl_run(tmp_path / "other", 2, spec="my module:a", n_niches=None, tessellation=released)
+    assert " --grid 3x4 --cells released --evaluations 2000" in command_of(read_run(other))
+    assert group_names([read_run(grid), read_run(other)]) == ["grid 3x4", "grid 3x4, released cells"]
 
 
 def test_given_centroids_are_named_in_the_command(tmp_path):

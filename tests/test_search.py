@@ -240,6 +240,21 @@ def test_the_compiled_loop_on_levels():
     assert np.isin(expected.elites().solutions, levels.values).all()
 
 
+def test_the_compiled_loop_on_released_cells():
+    # Few fitness values, so that the distance to the lattice decides often.
+    problem = tl.problem(solutions=BOX, features=FEATURES)(
+        numba.njit(lambda x: (np.floor(2 * x[2]), (x[0], x[1] * x[1])))
+    )
+    released = tl.GridTessellation(SPACE, 4, cells="released")
+    options = {"evaluations": 1500, "initial": 100, "batch_size": 90, "seed": 5}
+    expected = by_ask_and_tell(problem, released, gaussian(0.2), **options)
+    for threads in (1, 2):
+        archive = tl.illuminate(problem, tessellation=released, variation=gaussian(0.2), threads=threads, **options)
+        assert state(archive) == state(expected)
+    away = np.abs(expected.elites().features * 3 - np.round(expected.elites().features * 3)).max(axis=1)
+    assert np.median(away) < 0.1  # a quarter, if the first of equals stayed
+
+
 def test_the_compiled_loop_on_borders_and_far_outside():
     # Whole numbers on the borders of cells, and features so far outside that their squares overflow.
     counts = tl.Levels(2, range(50))

@@ -180,6 +180,9 @@ class Archive:
         self.invalid: Counter[str] = Counter()
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
+        # What decides between equals (see `elitism.beats`); nothing but for grids of released cells.
+        counts: Floats = getattr(tessellation, "tie_breaking", np.empty(0))
+        self.ties: tuple[Floats, Floats, Floats] = (counts, tessellation.space.low, tessellation.space.per_unit)
         self._n = 0
         self._niches: Ints = np.empty(0, np.int64)
         self._fitness: Floats = np.empty(0, np.float64)
@@ -305,6 +308,7 @@ class Archive:
             evaluation,
             self._n,
             (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
+            self.ties,
             self._keys,
             self._rows,
             status,
@@ -412,9 +416,10 @@ class Archive:
     def merge(self, other: Archive) -> int:
         """Take over every elite of `other` that is better than the one here; returns how many.
 
-        Of equal fitness the one whose bytes (fitness, features, solution) and then evaluation come first wins, a
-        total order that NaN in a solution cannot upset, so that merging is commutative, associative and idempotent.
-        Counts of invalid rows stay. ValueError unless both archives share tessellation, direction and solution rows.
+        Of equal fitness (and equally near to the lattice that decides between equals in grids of released cells) the
+        one whose bytes (fitness, features, solution) and then evaluation come first wins, a total order that NaN in a
+        solution cannot upset, so that merging is commutative, associative and idempotent. Counts of invalid rows stay.
+        ValueError unless both archives share tessellation, direction and solution rows.
         """
         if other.direction != self.direction or other._solutions.dtype != self._solutions.dtype:
             raise ValueError("merge: expected an archive of the same direction and dtype")
@@ -438,6 +443,7 @@ class Archive:
 
     def _tie_order(self, row: int) -> tuple[Any, ...]:
         return (
+            elitism.lattice_distance(self._features, row, self.ties),
             self._fitness[row].tobytes(),
             self._features[row].tobytes(),
             self._solutions[row].tobytes(),

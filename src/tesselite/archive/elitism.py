@@ -1,9 +1,9 @@
 """The elitism rule, compiled, and the index from a niche's number to its row.
 
-A candidate takes its niche if the niche is empty or its fitness is strictly better; the first of equals stays. This
-is lines 15-16 of Alg. 3 in the paper, and the only place where it stands: `Archive.add` and the compiled search loop
-both call `compete`. The index is an array where there are few niches and a hash table with linear probing where there
-are many, so that memory follows what is filled.
+A candidate takes its niche if the niche is empty or its fitness is strictly better; the first of equals stays (but see
+`beats`). This is lines 15-16 of Alg. 3 in the paper, and the only place where it stands: `Archive.add` and the
+compiled search loop both call `compete`. The index is an array where there are few niches and a hash table with
+linear probing where there are many, so that memory follows what is filled.
 """
 
 from __future__ import annotations
@@ -88,34 +88,84 @@ def set_rows(keys: Any, rows: Any, niches: Any) -> None:
 
 
 @kernel()
-def compete(sign: float, niche: int, fitness: float, n_rows: int, elite_fitness: Any, keys: Any, rows: Any) -> Any:
-    """Decide one candidate: (status, row of its niche's elite). A NEW one gets row n_rows, which the caller counts.
+def lattice_distance(features: Any, i: int, ties: Any) -> float:
+    """How far, squared, row i of features (n, d) is from the nearest point of a tie-breaking lattice; see `beats`."""
+    counts, low, per_unit = ties
+    total = 0.0
+    for j in range(counts.shape[0]):
+        if counts[j] > 1.0:
+            p = min(max((features[i, j] - low[j]) * per_unit[j], 0.0), 1.0)
+            away = p - np.floor(p * (counts[j] - 1.0) + 0.5) / (counts[j] - 1.0)
+            total += away * away
+    return total
 
-    `sign` is +1 to maximise and -1 to minimise. The caller writes the row and guarantees room for it.
+
+@kernel()
+def beats(
+    sign: float, i: int, fitness: Any, features: Any, row: int, elite_fitness: Any, elite_features: Any, ties: Any
+) -> bool:
+    """Whether candidate i takes the place of the elite in this row: better, or as good and nearer to a lattice.
+
+    The lattice, `ties` = (points per axis, low, per_unit), belongs to the rule of `GridTessellation(cells="released")`;
+    without points, the first of equals stays. `sign` is +1 to maximise and -1 to minimise.
     """
-    row = find_row(keys, rows, niche)
+    if sign * fitness[i] > sign * elite_fitness[row]:
+        return True
+    if ties[0].shape[0] == 0 or fitness[i] != elite_fitness[row]:
+        return False
+    return lattice_distance(features, i, ties) < lattice_distance(elite_features, row, ties)
+
+
+@kernel()
+def compete(
+    sign: float,
+    i: int,
+    niches: Any,
+    fitness: Any,
+    features: Any,
+    n_rows: int,
+    elites: Any,
+    ties: Any,
+    keys: Any,
+    rows: Any,
+) -> Any:
+    """Decide candidate i: (status, row of its niche's elite). A NEW one gets row n_rows, which the caller counts.
+
+    The caller writes the row and guarantees room for it.
+    """
+    row = find_row(keys, rows, niches[i])
     if row < 0:
-        set_row(keys, rows, niche, n_rows)
+        set_row(keys, rows, niches[i], n_rows)
         return NEW, n_rows
-    if sign * fitness > sign * elite_fitness[row]:
+    if beats(sign, i, fitness, features, row, elites[1], elites[2], ties):
         return IMPROVED, row
     return REJECTED, row
 
 
 @kernel()
 def find_promising(
-    n: int, sign: float, niches: Any, fitness: Any, status: Any, elite_fitness: Any, keys: Any, rows: Any, out: Any
+    n: int,
+    sign: float,
+    niches: Any,
+    fitness: Any,
+    features: Any,
+    status: Any,
+    elites: Any,
+    ties: Any,
+    keys: Any,
+    rows: Any,
+    out: Any,
 ) -> int:
     """Note in `out` which of n candidates of status 0 would take their niches now, and return how many.
 
     As elites only get better, a candidate that would not take its niche now never will.
     """
-    fetch_elites(0, n, niches, elite_fitness, keys, rows)
+    fetch_elites(0, n, niches, elites[1], keys, rows)
     found = 0
     for i in range(n):
         out[found] = i
         row = find_row(keys, rows, niches[i])
-        better = row < 0 or sign * fitness[i] > sign * elite_fitness[row]
+        better = row < 0 or beats(sign, i, fitness, features, row, elites[1], elites[2], ties)
         found += (status[i] == 0) & better
     return found
 
@@ -166,6 +216,7 @@ def insert_batch(
     evaluation: int,
     n_rows: int,
     elites: Any,
+    ties: Any,
     keys: Any,
     rows: Any,
     status: Any,
@@ -182,7 +233,7 @@ def insert_batch(
         if not valid[i]:
             status[i] = INVALID
             continue
-        status[i], row = compete(sign, niches[i], fitness[i], n_rows, elite_fitness, keys, rows)
+        status[i], row = compete(sign, i, niches, fitness, features, n_rows, elites, ties, keys, rows)
         if status[i] == REJECTED:
             continue
         if status[i] == NEW:

@@ -58,7 +58,8 @@ def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[st
         "fingerprint": tessellation.fingerprint(),
     }
     if isinstance(tessellation, GridTessellation):
-        return {"kind": "grid", "shape": list(tessellation.shape), **described}
+        rule = {} if tessellation.cells == "equal" else {"cells": tessellation.cells}
+        return {"kind": "grid", "shape": list(tessellation.shape), **rule, **described}
     from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
     if not isinstance(tessellation, VoronoiTessellation):
@@ -76,7 +77,8 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
             raise ValueError(f"{path}: this archive was made on another tessellation than the one given")
         return given
     if described["kind"] == "grid":
-        return GridTessellation(_space(described["space"]), described["shape"])
+        space, cells = _space(described["space"]), described.get("cells", "equal")
+        return GridTessellation(space, described["shape"], cells=cells)
     if "centroids" not in described:
         beside = path.parent / "centroids.parquet"
         if beside.exists():

@@ -138,6 +138,10 @@ def run(
         str | None,
         typer.Option(metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
     ] = None,
+    cells: Annotated[
+        str | None,
+        typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal"),
+    ] = None,
     centroids: Annotated[
         Path | None,
         typer.Option(
@@ -205,6 +209,7 @@ def run(
         out=out,
         n_niches=niches,
         grid=_grid(grid) if grid is not None else None,
+        cells=cells,
         centroids=centroids,
         n_samples=samples,
         p=p,

@@ -17,6 +17,7 @@ from tesselite.runs.folder import progress_of
 from tesselite.runs.run import Interrupted, Summary, replay, resume, start
 
 if TYPE_CHECKING:
+    from tesselite.archive.archive import Tessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 DEFAULT_NICHES = 5000
@@ -29,6 +30,7 @@ def run_problem(
     out: Path | None,
     n_niches: int | None,
     grid: Any,
+    cells: str | None,
     centroids: Path | None,
     n_samples: int | None,
     p: float,
@@ -68,15 +70,21 @@ def run_problem(
     given = [name for name, value in chosen.items() if value is not None]
     if len(given) > 1:
         raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
-    tessellation = None
+    tessellation: Tessellation | None = None
     if centroids is not None:
         from tesselite.tessellation.files import load_tessellation
 
-        tessellation = load_tessellation(centroids, problem.features)
+        tessellation = given_centroids = load_tessellation(centroids, problem.features)
         if centroids.suffix != ".parquet":
-            _note_unit_cube(centroids, tessellation, spec)
+            _note_unit_cube(centroids, given_centroids, spec)
     elif not given:
         n_niches = DEFAULT_NICHES
+    if cells is not None:
+        if grid is None:
+            raise ValueError(f"--cells: only valid together with --grid, got {cells!r} without")
+        from tesselite.tessellation.grid import GridTessellation
+
+        grid, tessellation = None, GridTessellation(problem.features, grid, cells=cells)
     folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
     with (
         _said_how_to_resume(folder),

@@ -13,7 +13,7 @@ from tesselite.archive.file import load_checkpoint, own_scales
 from tesselite.problems import has_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Settings
-from tesselite.search.map_elites import tessellate
+from tesselite.tessellation.grid import GridTessellation
 
 
 def fingerprint(problem: Problem) -> str:
@@ -65,7 +65,8 @@ def stored_tessellation(place: RunFolder, settings: Settings, problem: Problem) 
     """The niches of a run, in its problem's features; ValueError if they are not those that it was started with."""
     niches: Tessellation
     if settings.niches["kind"] == "grid":
-        niches = tessellate(problem, settings.seed, grid=settings.niches.get("shape"))
+        cells = settings.niches.get("cells", "equal")
+        niches = GridTessellation(problem.features, settings.niches.get("shape", 0), cells=cells)
     else:
         from tesselite.tessellation.files import load_tessellation
 

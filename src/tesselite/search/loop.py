@@ -92,14 +92,14 @@ def _locate(n: int, bounds: Any, lookup: Any, scratch: Any, tally: Any) -> None:
         elif outside:
             tally[_OUTSIDE] += 1
     if index_code == GRID:
-        find_cells(unit, niches, 0, n, cells, strides)
+        find_cells(unit, niches, 0, n, cells, strides, floats[0])
     else:
         find_rows(unit, niches, 0, n, index_code, centroids, floats, ints, p)
 
 
 @kernel()
 def _keep_promising(
-    n: int, start: int, sign: float, elite_fitness: Any, keys: Any, rows: Any, scratch: Any, batch: Any
+    n: int, start: int, sign: float, elites: Any, ties: Any, keys: Any, rows: Any, scratch: Any, batch: Any
 ) -> int:
     """Copy those of n rows that beat the elites, as they are before the batch, to the batch's rows from `start`.
 
@@ -107,7 +107,7 @@ def _keep_promising(
     """
     solutions, fitness, features, _, niches, status, _, _, promising = scratch
     kept_solutions, kept_fitness, kept_features, kept_niches, kept_rows, _ = batch
-    found = elitism.find_promising(n, sign, niches, fitness, status, elite_fitness, keys, rows, promising)
+    found = elitism.find_promising(n, sign, niches, fitness, features, status, elites, ties, keys, rows, promising)
     for k in range(found):
         i, to = promising[k], start + k
         kept_rows[to] = start + i
@@ -121,7 +121,9 @@ def _keep_promising(
 
 
 @kernel()
-def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, keys: Any, rows: Any, counts: Any) -> None:
+def _insert(
+    n_chunks: int, first: int, sign: float, batch: Any, elites: Any, ties: Any, keys: Any, rows: Any, counts: Any
+) -> None:
     """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
     solutions, fitness, features, niches, batch_rows, tallies = batch
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
@@ -132,7 +134,7 @@ def _insert(n_chunks: int, first: int, sign: float, batch: Any, elites: Any, key
         stop = start + tallies[chunk, _PROMISING]
         elitism.fetch_rows(start, stop, niches, elites, keys, rows)
         for i in range(start, stop):
-            result, row = elitism.compete(sign, niches[i], fitness[i], counts[_ROWS], elite_fitness, keys, rows)
+            result, row = elitism.compete(sign, i, niches, fitness, features, counts[_ROWS], elites, ties, keys, rows)
             if result == elitism.REJECTED:
                 continue
             if result == elitism.NEW:
@@ -161,6 +163,7 @@ def _run_batches(
     lookup: Any,
     batch: Any,
     elites: Any,
+    ties: Any,
     keys: Any,
     rows: Any,
     counts: Any,
@@ -172,7 +175,7 @@ def _run_batches(
     only claim chunks, as the leader does too while there are any.
     """
     scratch, variation, bounds, lookup = unowned(scratch), unowned(variation), unowned(bounds), unowned(lookup)
-    batch, elites, keys, rows = unowned(batch), unowned(elites), unowned(keys), unowned(rows)
+    batch, elites, ties, keys, rows = unowned(batch), unowned(elites), unowned(ties), unowned(keys), unowned(rows)
     tallies, spins = batch[5], 0
     while True:
         chunk, n_chunks, count = -1, 0, 0
@@ -193,13 +196,13 @@ def _run_batches(
             tallies[chunk] = 0
             _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], variation, address, elites, scratch)
             _locate(n, bounds, lookup, scratch, tallies[chunk])
-            tallies[chunk, _PROMISING] = _keep_promising(n, start, sign, elites[1], keys, rows, scratch, batch)
+            tallies[chunk, _PROMISING] = _keep_promising(n, start, sign, elites, ties, keys, rows, scratch, batch)
             report_done(control)
             spins = 0
             chunk = claim(control)
         if leader:
             wait_until_done(control, n_chunks)
-            _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, keys, rows, counts)
+            _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, ties, keys, rows, counts)
             counts[_DONE] += count
         else:
             spins += 1
@@ -220,8 +223,8 @@ def _lookup(tessellation: Any) -> tuple[Any, ...]:
     """The tessellation in the form that the loop takes."""
     if isinstance(tessellation, GridTessellation):
         # Of the same types as with centroids, writable all of them: others would compile the whole loop again.
-        none, cells = np.zeros((1, 1)), np.array(tessellation.shape, dtype=np.float64)
-        return GRID, cells, tessellation.strides, none, np.zeros(1), np.zeros(1, np.int64), 2.0
+        none, shift = np.zeros((1, 1)), np.array([tessellation.shift])
+        return GRID, tessellation.counts, tessellation.strides, none, shift, np.zeros(1, np.int64), 2.0
     index = tessellation.index
     return (
         int(index.code),
@@ -307,6 +310,7 @@ class CompiledLoop:
                 self._lookup,
                 self._batch,
                 archive.arrays(),
+                archive.ties,
                 *archive.index(),
                 counts,
                 control,

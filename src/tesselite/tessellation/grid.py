@@ -17,6 +17,7 @@ MAX_NICHES = 2**63 - 1  # niche numbers are int64
 # into the cell below their own in a grid of 49 cells over [0, 49].
 UP_A_HAIR = 1.0 + 2.0**-50
 MAX_CELLS = 2**53  # more cells along one axis than float64 can tell apart
+CELLS = ("equal", "released")
 
 
 class GridTessellation:
@@ -24,18 +25,28 @@ class GridTessellation:
 
     `shape` gives the cells per axis, or one number for all. A feature on a border between cells belongs to the upper
     one, the upper bound itself to the last cell, and what lies outside the bounds to the nearest cell.
+
+    `cells="released"` is the rule of the code that the paper's authors released: cell min(round(p n), n - 1) of a
+    unit-scaled feature p, so that the first cell of n is half as wide as the others and the last one and a half times.
+    Of two solutions of equal fitness the niche keeps the one that is nearer to a lattice of n points per axis, from
+    bound to bound (there: the "center" of the cell). Linear features only.
     """
 
-    def __init__(self, space: FeatureSpace, shape: int | Sequence[int]) -> None:
-        cells: list[Any] = [shape] * space.n if np.ndim(shape) == 0 else list(shape)  # type: ignore[arg-type]
-        if len(cells) != space.n:
-            raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(cells)}")
-        if not all(isinstance(n, int | np.integer) and n >= 1 for n in cells):
+    def __init__(self, space: FeatureSpace, shape: int | Sequence[int], *, cells: str = "equal") -> None:
+        counts: list[Any] = [shape] * space.n if np.ndim(shape) == 0 else list(shape)  # type: ignore[arg-type]
+        if len(counts) != space.n:
+            raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(counts)}")
+        if not all(isinstance(n, int | np.integer) and n >= 1 for n in counts):
             raise ValueError(f"shape: expected whole numbers of at least 1, got {shape!r}")
-        if max(cells) > MAX_CELLS:
-            raise ValueError(f"shape: expected at most 2^53 cells per feature, got {max(cells)}")
+        if max(counts) > MAX_CELLS:
+            raise ValueError(f"shape: expected at most 2^53 cells per feature, got {max(counts)}")
+        if cells not in CELLS:
+            raise ValueError(f"cells: expected one of {', '.join(CELLS)}, got {cells!r}")
+        if cells == "released" and not space.linear:
+            raise ValueError("cells: 'released' needs linear features; leave it out, or the scales")
         self.space = space
-        self.shape: tuple[int, ...] = tuple(int(n) for n in cells)
+        self.cells = cells
+        self.shape: tuple[int, ...] = tuple(int(n) for n in counts)
         self.n_niches: int = math.prod(self.shape)
         if self.n_niches > MAX_NICHES:
             raise ValueError(
@@ -44,7 +55,9 @@ class GridTessellation:
             )
         strides = [math.prod(self.shape[i + 1 :]) for i in range(space.n)]
         self.strides: npt.NDArray[np.int64] = np.array(strides, dtype=np.int64)
-        self._cells: npt.NDArray[np.float64] = np.array(self.shape, dtype=np.float64)
+        self.counts: npt.NDArray[np.float64] = np.array(self.shape, dtype=np.float64)
+        self.tie_breaking = self.counts if cells == "released" else np.empty(0)  # points per axis of the lattice
+        self.shift = 0.5 if cells == "released" else 0.0  # of a feature, in cells, before it is rounded down
 
     def niche_of(self, features: Any) -> Any:
         """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
@@ -59,7 +72,7 @@ class GridTessellation:
         from tesselite.tessellation.grid_cells import find_cells
 
         niches = np.empty(len(unit), np.int64)
-        find_cells(np.ascontiguousarray(unit), niches, 0, len(unit), self._cells, self.strides)
+        find_cells(np.ascontiguousarray(unit), niches, 0, len(unit), self.counts, self.strides, self.shift)
         return niches
 
     def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:
@@ -67,19 +80,25 @@ class GridTessellation:
         return np.asarray(niches, dtype=np.int64)[:, None] // self.strides % np.array(self.shape)
 
     def fingerprint(self) -> str:
-        """A digest of the space and the shape: equal for equal tessellations."""
+        """A digest of the space, the shape and the rule of cells: equal for equal tessellations."""
         scales = sorted((name, scale.name) for name, scale in self.space.scales.items())
         text = repr((self.space.names, self.space.low.tolist(), self.space.high.tolist(), scales, self.shape))
+        text += "" if self.cells == "equal" else self.cells
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GridTessellation) and self.shape == other.shape and self.space == other.space
+        return (
+            isinstance(other, GridTessellation)
+            and (self.shape, self.cells) == (other.shape, other.cells)
+            and self.space == other.space
+        )
 
     def __hash__(self) -> int:
-        return hash((self.space, self.shape))
+        return hash((self.space, self.shape, self.cells))
 
     def __repr__(self) -> str:
-        return f"GridTessellation({_power(self.shape)} = {self.n_niches:,} niches over {self.space!r})"
+        cells = "" if self.cells == "equal" else f", {self.cells} cells"
+        return f"GridTessellation({_power(self.shape)} = {self.n_niches:,} niches{cells} over {self.space!r})"
 
 
 def _power(shape: tuple[int, ...]) -> str:

@@ -13,11 +13,14 @@ Ints = npt.NDArray[np.int64]
 
 
 @kernel()
-def find_cells(unit: Floats, out: Ints, start: int, stop: int, cells: Floats, strides: Ints) -> None:
-    """out[start:stop] = the niches of those unit-scaled rows (n, d), in a grid of so many cells per axis."""
+def find_cells(unit: Floats, out: Ints, start: int, stop: int, cells: Floats, strides: Ints, shift: float) -> None:
+    """out[start:stop] = the niches of those unit-scaled rows (n, d), in a grid of so many cells per axis.
+
+    `shift` is 0, or a half for cells around whole numbers.
+    """
     for i in range(start, stop):
         niche = 0
         for j in range(cells.shape[0]):
-            cell = min(max(np.floor(unit[i, j] * cells[j] * UP_A_HAIR), 0.0), cells[j] - 1.0)
+            cell = min(max(np.floor(unit[i, j] * cells[j] * UP_A_HAIR + shift), 0.0), cells[j] - 1.0)
             niche += np.int64(cell) * strides[j]
         out[i] = niche

@@ -44,6 +44,7 @@ def _kind(run: RunData) -> dict[str, str]:
     settings, niches = run.settings, run.settings.niches
     if niches["kind"] == "grid":
         cut = f"grid {'x'.join(str(cells) for cells in niches['shape'])}"
+        cut += f", {niches['cells']} cells" if "cells" in niches else ""
     else:
         cut = f"{niches['n_niches']:,} niches" + (
             "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"

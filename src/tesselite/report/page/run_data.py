@@ -139,6 +139,7 @@ def command_of(run: RunData) -> str:
     words = ["tesselite", "run", settings.problem]
     if niches["kind"] == "grid":
         words += ["--grid", "x".join(str(cells) for cells in niches["shape"])]
+        words += ["--cells", niches["cells"]] if "cells" in niches else []
     elif "wanted" in niches or niches["kind"] == "cvt":
         wanted = niches.get("wanted", niches)
         words += ["--niches", str(wanted["n_niches"])]
@@ -235,6 +236,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
     settings, niches = run.settings, run.settings.niches
     if niches["kind"] == "grid":
         cut = f"grid of {' × '.join(str(cells) for cells in niches['shape'])}"
+        cut += f", {niches['cells']} cells" if "cells" in niches else ""
     else:
         cut = f"{niches['n_niches']:,} Voronoi niches"
         cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"
