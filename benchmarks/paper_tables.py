@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from measurement import table
+from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
 from tesselite.paper.maze import PAPER as MAZE
-from tesselite.paper.maze import REPORTED
+from tesselite.paper.numbers import number_of
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, of_descriptors
 from tesselite.problems.problem import TRAINING
@@ -40,20 +41,16 @@ def maze_trials() -> str:
     trials = {name: found for name, found in read_trials(study, RESULTS / "maze").items() if found}
     comparison = comparison_of(study, read_trials(study, RESULTS / "maze"))
     assert comparison is not None
-    lines, near = [], study.queries[1]
+    lines, measures = [], (Measure("coverage", ""), Measure("spread", ""), study.queries[1])
     for pair in study.pairs:
         found = trials.get(pair.name)
         if not found:
             continue
         group = comparison.group(pair.name)
-        algorithm, descriptor = pair.name.split("-")
-        paper = REPORTED.get(f"{descriptor}-{algorithm}", {})
-        figures = {
-            "coverage": np.median([trial.metrics.coverage for trial in found]),
-            "spread": np.median([trial.metrics.spread for trial in found]),
-            "near": float(np.median(comparison.values(group, near))),
-        }
-        cells = [f"{value:.3g}" + (f" ({paper[name]:g})" if paper else "") for name, value in figures.items()]
+        cells = []
+        for measure in measures:
+            paper = number_of("maze", pair.name, measure)
+            cells.append(f"{np.median(comparison.values(group, measure)):.3g}" + (f" ({paper})" if paper else ""))
         lines.append([pair.label, str(len(found)), *cells, ", ".join(str(solved(trial.best)) for trial in found)])
     head = ["pair", "trials", "filled (paper)", "spread (paper)", "within 20 (paper)", "solved of 16, each trial"]
     text = [table(head, lines), "", "Best distance in each world, median over trials, and the worst trial:", ""]

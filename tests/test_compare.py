@@ -73,7 +73,7 @@ def test_expected_best_by_hand():
     assert comparison.expected_best(a, "training") == 4
     assert comparison.bests(a, "e2").tolist() == [3.5, 0.5, -math.inf]  # no valid solution is infinitely bad
     assert comparison.expected_best(a, "e2") == 0.5
-    assert comparison.mean_expected_best(a) == (1.5 + 0.5) / 2
+    assert comparison.estimate(a, Measure("best", "", average=True)).value == (1.5 + 0.5) / 2
 
 
 def test_boxes_say_how_many_runs_failed():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -15,7 +17,9 @@ from tesselite.assessment.statistics import (
     holm,
     mann_whitney,
     median,
+    median_interval,
     quantile,
+    shift_interval,
     summarise,
 )
 from tesselite.assessment.tables import Table, latex, shown
@@ -177,3 +181,34 @@ def test_table_files(tmp_path):
     files = Table(["a"], [[1]]).save(tmp_path / "new", "t")
     assert [f.name for f in files] == ["t.md", "t.csv", "t.tex"]
     assert files[1].read_text() == "a\n1\n"
+
+
+def test_an_interval_of_the_median_is_between_order_statistics():
+    """Six values: all but one in 32 samples have the median between the least and the greatest."""
+    assert median_interval([5, 1, 4, 2, 3, 9]) == (1, 9)
+    assert median_interval(range(5)) == (-math.inf, math.inf)
+    assert median_interval(range(30)) == (9, 20)  # the 10th and the 21st, as tables of the sign test say
+    assert median_interval([1.0, 2.0, 3.0, math.inf, math.inf, math.inf])[1] == math.inf
+
+
+def test_an_interval_of_the_shift_holds_what_the_test_does_not_reject():
+    rng = np.random.default_rng(5)
+    first, second = rng.normal(1.0, 1.0, 7), rng.normal(0.0, 2.0, 5)
+    low, high = shift_interval(first, second)
+    for shift, inside in ((low - 1e-9, False), (low + 1e-9, True), (high - 1e-9, True), (high + 1e-9, False)):
+        assert (mann_whitney(first - shift, second).p > 0.05) == inside
+
+
+def test_intervals_of_few_runs_are_unbounded():
+    assert shift_interval([1, 2, 3], [4, 5, 6]) == (-math.inf, math.inf)
+    assert shift_interval([1, 2, 3, 4], [5, 6, 7, 8]) == (-7, -1)
+    assert shift_interval([math.inf] * 4, [math.inf] * 4) == (0, 0)  # two failures do not differ
+
+
+def test_an_interval_of_the_shift_covers_it_as_often_as_it_says():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(600):
+        low, high = shift_interval(rng.exponential(1.0, 6) + 0.5, rng.exponential(1.0, 8))
+        hits += low <= 0.5 <= high
+    assert hits >= 550  # at least 95 % are expected, 570; three standard deviations are 16

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import ExpectedQuality, shares_of_histogram
-from tesselite.assessment.statistics import holm, mann_whitney, median, summarise
+from tesselite.assessment.statistics import LEVEL, holm, mann_whitney, median, quantile, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
 from tesselite.problems.problem import TRAINING
@@ -41,7 +41,8 @@ class Measure:
     "found" is the best fitness in the whole archive, "best" that among the elites that were assessed (the same unless
     there were more than 10,000).
     "best" and "share" (of solutions that reach the level `x`) refer to a `setting`, or, where it is None, to the median
-    over all scenarios. `pooled` takes every scenario of every run as an observation of its own, as the paper does.
+    over all scenarios, or their mean with `average`. `pooled` takes every scenario of every run as an observation of
+    its own, as the paper does.
     """
 
     kind: str
@@ -49,9 +50,20 @@ class Measure:
     setting: str | None = None
     x: float = 0.0
     pooled: bool = False
+    average: bool = False
 
 
-_IN_FITNESS = ("mean_fitness", "qd_score")  # metrics in the unit of fitness
+_IN_FITNESS = ("best_fitness", "mean_fitness", "qd_score")  # metrics in the unit of fitness
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number over `n` runs with its 95 % bootstrap interval; a single run has none."""
+
+    value: float
+    interval: tuple[float, float] | None
+    n: int
 
 
 @dataclass(frozen=True)
@@ -113,10 +125,6 @@ class Comparison:
         """Expected best performance: the median over runs."""
         return median(self.bests(group, setting))
 
-    def mean_expected_best(self, group: Group) -> float:
-        """The average over the scenarios of the expected best performance."""
-        return float(np.mean([self.expected_best(group, name) for name in self.scenarios]))
-
     def quality(self, group: Group, settings: Sequence[str] | None = None) -> ExpectedQuality:
         """Expected quality over runs x settings, the scenarios by default."""
         chosen = self.scenarios if settings is None else tuple(settings)
@@ -129,23 +137,47 @@ class Comparison:
 
     def values(self, group: Group, measure: Measure) -> Floats:
         """The observations of a measure: one for each run, or for each run and scenario if pooled."""
-        if measure.kind == "found":
-            found = [trial.metrics.best_fitness for trial in group.trials]
-            return np.array([value * self.scale for value in found if value is not None])
-        if measure.kind in ("coverage", "filled", "spread", "qd_score"):
-            found = [getattr(trial.metrics, measure.kind) for trial in group.trials]
-            scale = self.scale if measure.kind in _IN_FITNESS else 1.0
-            return np.array([float(value) * scale for value in found if value is not None])
+        table = self._by_run(group, measure)
+        if measure.pooled:
+            return table.reshape(-1)
+        return table.mean(axis=1) if measure.average else np.array([median(row) for row in table])
+
+    def estimate(self, group: Group, measure: Measure) -> Estimate:
+        """What the paper reports of a measure, with an interval from resampling whole runs.
+
+        That is the median over runs; over runs x scenarios if pooled; if averaged, the mean over scenarios of the
+        median over runs. ValueError if no run has a value.
+        """
+
+        def reported(table: Floats) -> Floats:
+            """Of tables (..., runs, scenarios)."""
+            if measure.average:
+                return np.median(table, axis=-2).mean(axis=-1)
+            return np.median(table if measure.pooled else np.median(table, axis=-1, keepdims=True), axis=(-2, -1))
+
+        table = self._by_run(group, measure)
+        n = len(table)
+        if not n:
+            raise ValueError(f"{group.name}: no run has a value of {measure.label or measure.kind}")
+        drawn = reported(table[np.random.default_rng(0).integers(0, n, (_RESAMPLES, n))])
+        low, high = (quantile(drawn, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2))
+        return Estimate(float(reported(table)), (low, high) if n > 1 else None, n)
+
+    def _by_run(self, group: Group, measure: Measure) -> Floats:
+        """Shape (runs, scenarios), or (runs, 1) for measures of a whole archive; runs without a value are left out."""
+        if measure.kind in ("found", "coverage", "filled", "spread", "qd_score"):
+            name = "best_fitness" if measure.kind == "found" else measure.kind
+            scale = self.scale if name in _IN_FITNESS else 1.0
+            found = [getattr(trial.metrics, name) for trial in group.trials]
+            return np.array([[float(value) * scale] for value in found if value is not None]).reshape(-1, 1)
         chosen = self.scenarios if measure.setting is None else (measure.setting,)
         if measure.kind == "best":
-            table = np.array([self.bests(group, name) for name in chosen]).T
-        elif measure.kind == "share":
-            table = self.quality(group, chosen).column(measure.x).reshape(len(group.trials), len(chosen))
-        else:
-            raise ValueError(
-                f"kind: expected coverage, filled, spread, qd_score, found, best or share, got {measure.kind!r}"
-            )
-        return table.reshape(-1) if measure.pooled else np.array([median(row) for row in table])
+            return np.array([self.bests(group, name) for name in chosen]).T
+        if measure.kind == "share":
+            return self.quality(group, chosen).column(measure.x).reshape(len(group.trials), len(chosen))
+        raise ValueError(
+            f"kind: expected coverage, filled, spread, qd_score, found, best or share, got {measure.kind!r}"
+        )
 
     # -- tables ------------------------------------------------------------------------------------------------------
 

@@ -1,162 +1,209 @@
-"""What the paper's claims are decided by: medians and tests over the trials of a study, and rules that several share.
+"""What decides a claim of the paper: statements about intervals over runs, as data, and the verdict they add up to.
 
-Medians over runs are compared, as in the paper; where it speaks of significance, a two-sided Mann-Whitney test over
-runs at 0.05 decides.
+A statement holds if a 95 % interval lies inside the range that it names, fails if it lies outside, and is undecided
+otherwise. Intervals of the shift or the ratio between two pairs and of a median are exact and rest on whole runs
+(`assessment.statistics`); runs too few for an interval decide nothing. So "no difference" is an equivalence within a
+stated margin, never a test that found nothing.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from math import inf
 
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.statistics import mann_whitney, median
+from tesselite.assessment.statistics import LEVEL, Floats, median, median_interval, shift_interval
 from tesselite.assessment.tables import shown
 from tesselite.problems.problem import TRAINING
 
-SIGNIFICANT = 0.05
-_RUNS_TO_TEST = 4  # a Mann-Whitney test of three runs against three cannot go below p = 0.1, of four not below 0.028
-TRAINED, HELD_OUT = Measure("best", "", TRAINING), Measure("best", "")
+AGREES, DISAGREES, MIXED = "agrees", "disagrees", "mixed"
+UNDERPOWERED, OTHER_BUDGET = "underpowered", "other budget"
+
+FOUND, COVERAGE, SPREAD = Measure("found", ""), Measure("coverage", ""), Measure("spread", "")
+TRAINED, HELD_OUT, AVERAGE = Measure("best", "", TRAINING), Measure("best", ""), Measure("best", "", average=True)
 
 
-class Facts:
-    """Short names for what claims are decided by; a pair without trials raises KeyError."""
+def share(x: float, setting: str | None = None) -> Measure:
+    """The share of solutions that reach x in a setting, or in the median scenario of a run."""
+    return Measure("share", "", setting, x=x)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether a statement holds (None: undecided), and the figures it rests on."""
+
+    holds: bool | None
+    figures: str
+
+
+class Evidence:
+    """The observations of a comparison by pair."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
         self.groups = {group.name: group for group in comparison.groups}
 
-    def of(self, measure: Measure, pair: str) -> float:
-        """Median of a measure."""
-        return median(self.comparison.values(self.groups[pair], measure))
+    def values(self, pair: str, measure: Measure) -> Floats:
+        """One number for each run; LookupError where the pair has none."""
+        found = self.comparison.values(self.groups[pair], measure) if pair in self.groups else np.empty(0)
+        if not len(found):
+            raise LookupError(f"no trials of {pair}")
+        return found
 
-    def coverage(self, pair: str) -> float:
-        """Median share of filled niches."""
-        return self.of(Measure("coverage", ""), pair)
-
-    def spread(self, pair: str) -> float:
-        """Median spread."""
-        return self.of(Measure("spread", ""), pair)
-
-    def share(self, pair: str, x: float, setting: str | None = None) -> float:
-        """Median share of solutions that reach x, over runs x scenarios, or in one setting."""
-        return self.of(Measure("share", "", setting, x=x, pooled=True), pair)
-
-    def best(self, pair: str, setting: str = TRAINING) -> float:
-        """Expected best performance in a setting."""
-        return self.comparison.expected_best(self.groups[pair], setting)
-
-    def best_of_all(self, pairs: Sequence[str], setting: str) -> float:
-        """Median over the runs of all these pairs of the best performance in a setting."""
-        return median(np.concatenate([self.comparison.bests(self.groups[pair], setting) for pair in pairs]))
-
-    def bests(self, pair: str) -> list[float]:
-        """Expected best performance in every setting."""
-        return [self.best(pair, setting) for setting in self.comparison.settings]
-
-    def in_scenarios(self, pair: str) -> float:
-        """Average over the scenarios of the expected best performance."""
-        return self.comparison.mean_expected_best(self.groups[pair])
-
-    def found(self, pair: str) -> float:
-        """Median over runs of the best fitness in the whole archive, which the search itself has seen."""
-        return self.of(Measure("found", ""), pair)
-
-    def p(self, first: str, second: str, measure: Measure) -> float:
-        """p value of a Mann-Whitney test of two pairs; ValueError if runs are too few to find a difference."""
-        groups = [self.groups[name] for name in (first, second)]
-        if min(len(group.trials) for group in groups) < _RUNS_TO_TEST:
-            raise ValueError(f"{first}, {second}: expected at least {_RUNS_TO_TEST} runs of each")
-        return mann_whitney(*(self.comparison.values(group, measure) for group in groups)).p
+    def bests(self, pair: str) -> Floats:
+        """The best of each run in each scenario, shape (runs, scenarios)."""
+        self.values(pair, HELD_OUT)
+        return np.array([self.comparison.bests(self.groups[pair], name) for name in self.comparison.scenarios]).T
 
 
-Verdict = tuple[bool, str]
+@dataclass(frozen=True)
+class Statement(ABC):
+    """Part of a claim, about some pairs."""
+
+    pairs: tuple[str, ...]
+
+    def decide(self, evidence: Evidence) -> Finding:
+        """What the evidence says; undecided where a pair has no trials."""
+        try:
+            return self._decide(evidence)
+        except LookupError as error:
+            return Finding(None, str(error.args[0]))
+
+    @abstractmethod
+    def _decide(self, evidence: Evidence) -> Finding: ...
+
+
+def _finding(interval: tuple[float, float], low: float, high: float, figures: str) -> Finding:
+    inside = (low == -inf or low < interval[0]) and (high == inf or interval[1] < high)
+    outside = (low != -inf and interval[1] <= low) or (high != inf and interval[0] >= high)
+    holds = True if inside else False if outside else None
+    told = "unknown, too few runs" if interval == (-inf, inf) else "[{}, {}]".format(*map(shown, interval))
+    return Finding(holds, f"{figures} {told}")
+
+
+@dataclass(frozen=True)
+class Contrast(Statement):
+    """The first of two pairs minus the second, or as a `ratio` divided by it, lies between `low` and `high`."""
+
+    measure: Measure
+    low: float = -inf
+    high: float = inf
+    ratio: bool = False
+
+    def _decide(self, evidence: Evidence) -> Finding:
+        a, b = (evidence.values(pair, self.measure) for pair in self.pairs)
+        figures = ", ".join(f"{pair} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
+        if not self.ratio:
+            return _finding(shift_interval(a, b), self.low, self.high, f"{figures}: difference")
+        with np.errstate(divide="ignore"):
+            low, high = shift_interval(*(np.log(np.maximum(values, 0.0)) for values in (a, b)))
+        if (low, high) != (-inf, inf):
+            low, high = float(np.exp(low)), float(np.exp(high))
+        return _finding((low, high), self.low, self.high, f"{figures}: ratio")
+
+
+def above(first: str, second: str, measure: Measure, by: float = 0.0) -> Contrast:
+    """`first` is above `second` by more than `by`; below zero: not below it by as much."""
+    return Contrast((first, second), measure, low=by)
+
+
+def alike(first: str, second: str, measure: Measure, within: float) -> Contrast:
+    """The two are equivalent: they differ by less than `within`."""
+    return Contrast((first, second), measure, -within, within)
+
+
+def times(first: str, second: str, measure: Measure, low: float, high: float = inf) -> Contrast:
+    """`first` is more than `low` and less than `high` times `second`."""
+    return Contrast((first, second), measure, low, high, ratio=True)
+
+
+@dataclass(frozen=True)
+class Below(Statement):
+    """The median over runs is below a level."""
+
+    measure: Measure
+    level: float
+
+    def _decide(self, evidence: Evidence) -> Finding:
+        values = evidence.values(self.pairs[0], self.measure)
+        where = "" if self.measure.setting is None else f" in {self.measure.setting}"
+        return _finding(median_interval(values), -inf, self.level, f"{self.pairs[0]}{where} {shown(median(values))}")
+
+
+@dataclass(frozen=True)
+class Most(Statement):
+    """More than half of some statements hold."""
+
+    parts: tuple[Statement, ...]
+
+    def _decide(self, evidence: Evidence) -> Finding:
+        found = [part.decide(evidence).holds for part in self.parts]
+        n, held, fell = len(found), found.count(True), found.count(False)
+        holds = True if 2 * held > n else False if 2 * fell >= n else None
+        return Finding(holds, f"{', '.join(self.pairs)}: {held} of {n}, {n - held - fell} undecided")
+
+
+RANKINGS: dict[str, Callable[[Sequence[Floats]], Floats]] = {
+    "median over all runs": lambda bests: np.median(np.concatenate(bests, axis=-2), axis=-2),
+    "mean over all runs": lambda bests: np.concatenate(bests, axis=-2).mean(axis=-2),
+    "mean over pairs of their medians": lambda bests: np.mean([np.median(one, axis=-2) for one in bests], axis=0),
+    "share of runs above 10 units": lambda bests: (np.concatenate(bests, axis=-2) > 10.0).mean(axis=-2),
+}
+"""How hard each scenario is, from the bests (..., runs, scenarios) of each pair: the natural rankings."""
+
+_RANKED_RUNS, _RANKINGS_DRAWN = 6, 1000
+
+
+@dataclass(frozen=True)
+class Hardest(Statement):
+    """These scenarios are the hardest by one of the `RANKINGS`, and in 95 % of resamples of the runs of each pair."""
+
+    scenarios: tuple[str, ...]
+    by: str
+
+    def _decide(self, evidence: Evidence) -> Finding:
+        names, rank, n = evidence.comparison.scenarios, RANKINGS[self.by], len(self.scenarios)
+        bests = [evidence.bests(pair) for pair in self.pairs]
+        hard = rank(bests)
+        order = np.argsort(-hard, kind="stable")
+        figures = f"{self.by}: " + ", ".join(f"{names[i]} {shown(float(hard[i]))}" for i in order[: n + 2])
+        if min(map(len, bests)) < _RANKED_RUNS:
+            return Finding(None, f"{figures} (fewer than {_RANKED_RUNS} runs)")
+        rng = np.random.default_rng(0)
+        drawn = rank([table[rng.integers(0, len(table), (_RANKINGS_DRAWN, len(table)))] for table in bests])
+        wanted = np.isin(np.argsort(-drawn, axis=-1, kind="stable")[:, :n], [names.index(s) for s in self.scenarios])
+        first = float(wanted.all(axis=-1).mean())
+        holds = True if first >= LEVEL else False if first <= 1.0 - LEVEL else None
+        return Finding(holds, f"{figures} ({' and '.join(self.scenarios)} first in {100 * first:.0f} % of resamples)")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper and the rule that decides it: (holds, the figures it rests on)."""
+    """A claim of the paper, the statements that decide it, and the rule in words.
+
+    `fixed` is the day since when the rule has stood; `changed` says what became of it after data were seen.
+    """
 
     text: str
     place: str
-    rule: Callable[[Facts], Verdict]
+    rule: str
+    statements: tuple[Statement, ...]
+    fixed: str
+    changed: str = ""
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """All pairs that it is about."""
+        return tuple(dict.fromkeys(pair for statement in self.statements for pair in statement.pairs))
 
 
-def listed(names: Sequence[str], values: Sequence[float]) -> str:
-    """Names with their values, as the figures of a claim."""
-    return ", ".join(f"{name} {shown(value)}" for name, value in zip(names, values, strict=True))
-
-
-def falls(facts: Facts, names: Sequence[str], value: Callable[[str], float], factor: float = 1.0) -> Verdict:
-    """Each value is below the one before it, and below `factor` times it."""
-    values = [value(name) for name in names]
-    return all(factor * a > b for a, b in pairwise(values)), listed(names, values)
-
-
-def never_rises(names: Sequence[str], value: Callable[[Facts, str], float]) -> Callable[[Facts], Verdict]:
-    """No value is above the one before it, and the last is below the first."""
-
-    def rule(facts: Facts) -> Verdict:
-        values = [value(facts, name) for name in names]
-        return all(a >= b for a, b in pairwise(values)) and values[-1] < values[0], listed(names, values)
-
-    return rule
-
-
-def higher(
-    pairs: Sequence[tuple[str, str]], value: Callable[[Facts, str], float], or_equal: bool = False
-) -> Callable[[Facts], Verdict]:
-    """In each pair the second is higher than the first, or, if told so, as high."""
-
-    def rule(facts: Facts) -> Verdict:
-        both = [(value(facts, a), value(facts, b)) for a, b in pairs]
-        told = ", ".join(f"{a} {shown(x)} / {b} {shown(y)}" for (a, b), (x, y) in zip(pairs, both, strict=True))
-        return all(y > x or (or_equal and y == x) for x, y in both), told
-
-    return rule
-
-
-def significantly(
-    pairs: Sequence[tuple[str, str]], measures: Sequence[Measure], holds: Callable[[bool], bool] = bool
-) -> Callable[[Facts], Verdict]:
-    """In each pair the median of the second is significantly higher; `holds` turns that into what is claimed."""
-
-    def rule(facts: Facts) -> Verdict:
-        verdicts, told = [], []
-        for first, second in pairs:
-            for measure in measures:
-                x, y, p = facts.of(measure, first), facts.of(measure, second), facts.p(first, second, measure)
-                verdicts.append(holds(y > x and p < SIGNIFICANT))
-                told.append(f"{first} {shown(x)} / {second} {shown(y)}, p = {shown(p)}")
-        return all(verdicts), "; ".join(told)
-
-    return rule
-
-
-def not_significantly(pairs: Sequence[tuple[str, str]], measures: Sequence[Measure]) -> Callable[[Facts], Verdict]:
-    """In no pair is the median of the second significantly higher."""
-    return significantly(pairs, measures, lambda higher: not higher)
-
-
-def alike(names: Sequence[str], within: float, value: Callable[[Facts, str], float]) -> Callable[[Facts], Verdict]:
-    """No two differ by more than `within`."""
-
-    def rule(facts: Facts) -> Verdict:
-        values = [value(facts, name) for name in names]
-        apart = max(values) - min(values)
-        return apart <= within, f"{listed(names, values)}; {shown(apart)} apart"
-
-    return rule
-
-
-def same(pairs: Sequence[tuple[str, str]], measure: Measure) -> Callable[[Facts], Verdict]:
-    """No significant difference in any of the pairs."""
-
-    def rule(facts: Facts) -> Verdict:
-        values = [facts.p(a, b, measure) for a, b in pairs]
-        return min(values) > SIGNIFICANT, listed([f"{a} / {b}: p =" for a, b in pairs], values)
-
-    return rule
+def verdict(findings: Sequence[Finding]) -> str:
+    """All hold: agrees. Some hold and some fail: mixed. Some fail, none holds: disagrees. Otherwise underpowered."""
+    holds = [finding.holds for finding in findings]
+    if False in holds:
+        return MIXED if True in holds else DISAGREES
+    return UNDERPOWERED if None in holds else AGREES

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from tesselite.assessment.comparison import Comparison
-from tesselite.assessment.tables import Table
-from tesselite.paper.claim_rules import Facts
+from tesselite.assessment.tables import Table, shown
+from tesselite.paper.claim_rules import OTHER_BUDGET, Claim, Contrast, Evidence, Finding, verdict
 from tesselite.paper.claims_hexapod import HEXAPOD_CLAIMS, NICHES_HEXAPOD_CLAIMS, NORMS_HEXAPOD_CLAIMS
 from tesselite.paper.claims_maze import MAZE_CLAIMS, NICHES_MAZE_CLAIMS, NORMS_MAZE_CLAIMS
+from tesselite.paper.numbers import number_of
 from tesselite.paper.studies import STUDIES, Study
 
 CLAIMS = {
@@ -18,28 +22,71 @@ CLAIMS = {
     "norms-hexapod": NORMS_HEXAPOD_CLAIMS,
 }
 
-_AS_IN_THE_PAPER = ("grid", "n_niches", "p", "initial", "batch_size", "at_most")
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict, what each of its statements found, and the settings that are not the study's."""
+
+    claim: Claim
+    verdict: str
+    findings: tuple[Finding, ...]
+    other_settings: str
+
+    def figures(self, most: int) -> str:
+        """At most so many findings, those that speak against the claim first; before them how many statements hold."""
+        decisive = sorted(self.findings, key=lambda finding: (finding.holds is not False, finding.holds is True))
+        told = [finding.figures for finding in (self.findings if len(self.findings) <= most else decisive[:most])]
+        if len(self.findings) > most:
+            told.insert(0, f"{sum(f.holds is True for f in self.findings)} of {len(self.findings)} hold")
+        return "; ".join([*dict.fromkeys(told), *([self.other_settings] if self.other_settings else [])])
+
+
+def judge(study: Study, comparison: Comparison) -> list[Judged]:
+    """Every claim about a study. One whose pairs have other settings than the full study's is of another budget."""
+    evidence = Evidence(comparison)
+    full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
+    judged = []
+    for claim in CLAIMS.get(study.name, []):
+        findings = tuple(statement.decide(evidence) for statement in claim.statements)
+        present = [pair for pair in claim.pairs if pair in evidence.groups]
+        others = ", ".join(
+            dict.fromkeys(
+                part for pair in present for part in differences(evidence.groups[pair].trials[0].settings, full[pair])
+            )
+        )
+        judged.append(Judged(claim, OTHER_BUDGET if others else verdict(findings), findings, others))
+    return judged
+
+
+def differences(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
+    """The settings of a trial that are not those wanted."""
+    names = [name for name in sorted({*settings, *wanted}) if settings.get(name) != wanted.get(name)]
+    return [f"{name} {shown(settings.get(name))} instead of {shown(wanted.get(name))}" for name in names]
+
+
+def paper_figures(study: str, claim: Claim) -> str:
+    """The paper's numbers for what the claim is about; empty where it prints none."""
+    found = {
+        f"{pair} {number}": None
+        for statement in claim.statements
+        if isinstance(statement, Contrast)
+        for pair in statement.pairs
+        if (number := number_of(study, pair, statement.measure)) is not None
+    }
+    return ", ".join(found)
 
 
 def claims_table(study: Study, comparison: Comparison) -> Table | None:
-    """Each claim: confirmed, not confirmed, or not tested at this scale, with the figures; None if there are none.
-
-    A claim is tested if all its pairs have the paper's settings (but for the samples of a CVT) and at least two runs of
-    at least a tenth of the paper's evaluations; if it rests on a test over runs, at least four.
-    """
-    facts = Facts(comparison)
-    in_paper = {pair.name: pair for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
-    for group in comparison.groups:
-        settings = group.trials[0].settings
-        wanted = in_paper[group.name].settings() if group.name in in_paper else settings
-        others = any(settings.get(name) != wanted.get(name) for name in _AS_IN_THE_PAPER)
-        if len(group.trials) < 2 or 10 * settings["evaluations"] < study.paper_evaluations or others:
-            del facts.groups[group.name]
-    rows = []
-    for claim in CLAIMS.get(study.name, []):
-        try:
-            holds, told = claim.rule(facts)
-            rows.append([claim.text, claim.place, "confirmed" if holds else "not confirmed", told])
-        except (KeyError, ValueError, ZeroDivisionError):
-            rows.append([claim.text, claim.place, "not tested at this scale", ""])
-    return Table(["claim", "place", "verdict", "figures"], rows) if rows else None
+    """Each claim with what the paper gives, our figures with 95 % intervals, the verdict and its rule; None if none."""
+    rows = [
+        [
+            one.claim.text,
+            one.claim.place,
+            paper_figures(study.name, one.claim),
+            one.figures(6),
+            one.verdict,
+            f"{one.claim.rule} (since {one.claim.fixed}). {one.claim.changed}".strip(),
+        ]
+        for one in judge(study, comparison)
+    ]
+    return Table(["claim", "place", "paper", "ours", "verdict", "rule"], rows) if rows else None

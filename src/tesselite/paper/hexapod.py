@@ -24,37 +24,11 @@ class HexapodSettings:
     generations: int = 75_001  # released experiment; the paper says 75k
     evaluations: int = 15_010_200  # table of parameters: 10,000 + 75,001 * 200
     runs: int = 20  # section V-B: independent evolutionary runs
-    # Section V-B: median walking speed of the best elite in m/s, undamaged and averaged over the six damages.
-    paper_grid_speed: float | None = None
-    paper_cvt_speed: float = 0.0
-    paper_grid_speed_damaged: float | None = None
-    paper_cvt_speed_damaged: float = 0.0
 
 
-DUTY = HexapodSettings(
-    "hexapod:duty",
-    grid=5,
-    paper_grid_speed=0.47,
-    paper_cvt_speed=0.47,
-    paper_grid_speed_damaged=0.34,
-    paper_cvt_speed_damaged=0.33,
-)
-PHASE = HexapodSettings(
-    "hexapod:phase",
-    grid=3,
-    paper_grid_speed=0.21,
-    paper_cvt_speed=0.45,
-    paper_grid_speed_damaged=0.18,
-    paper_cvt_speed_damaged=0.31,
-)
-AMPLITUDE_PHASE = HexapodSettings(
-    "hexapod:amplitude-phase",
-    grid=2,
-    paper_grid_speed=0.16,
-    paper_cvt_speed=0.44,
-    paper_grid_speed_damaged=0.15,
-    paper_cvt_speed_damaged=0.32,
-)
-CONTROLLER = HexapodSettings("hexapod:controller", grid=None, paper_cvt_speed=0.44, paper_cvt_speed_damaged=0.32)
+DUTY = HexapodSettings("hexapod:duty", grid=5)
+PHASE = HexapodSettings("hexapod:phase", grid=3)
+AMPLITUDE_PHASE = HexapodSettings("hexapod:amplitude-phase", grid=2)
+CONTROLLER = HexapodSettings("hexapod:controller", grid=None)
 
 PAPER = {settings.problem: settings for settings in (DUTY, PHASE, AMPLITUDE_PHASE, CONTROLLER)}

@@ -30,18 +30,3 @@ class MazeExperiment:
 
 
 PAPER = MazeExperiment()
-
-REPORTED: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {  # medians over 30 trials, section IV-B
-        "2d-grid": {"coverage": 0.72, "spread": 0.34, "near": 0.02},
-        "10d-grid": {"coverage": 0.09, "spread": 0.37, "near": 0.01},
-        "20d-grid": {"coverage": 0.005, "spread": 0.29, "near": 0.02},
-        "2d-cvt": {"coverage": 0.73, "spread": 0.34, "near": 0.02},
-        "10d-cvt": {"coverage": 0.46, "spread": 0.41, "near": 0.02},
-        "20d-cvt": {"coverage": 0.40, "spread": 0.40, "near": 0.03},
-        "50d-cvt": {"coverage": 0.38, "spread": 0.43, "near": 0.04},
-        "250d-cvt": {"coverage": 0.36, "spread": 0.44, "near": 0.03},
-        "1000d-cvt": {"coverage": 0.36, "spread": 0.45, "near": 0.03},
-    }
-)
-"""What the paper reports for each pair of descriptor and tessellation."""

@@ -1,110 +1,107 @@
-"""The numbers that the paper reports, each beside ours. Vassiliades et al. (2018), sections IV-B and V-B."""
+"""The numbers that the paper reports, and ours beside them. Vassiliades et al. (2018), sections IV-B and V-B.
+
+This is the one place of the paper's results; its settings are in `maze` and `hexapod` beside this file.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.statistics import mann_whitney, median
+from tesselite.assessment.statistics import mann_whitney
 from tesselite.assessment.tables import Table, shown
 from tesselite.paper.studies import Study
 from tesselite.problems.problem import TRAINING
 
+_PAIRS = ("grid-6d", "grid-12d", "grid-24d", "cvt-6d", "cvt-12d", "cvt-24d", "cvt-36d")
+
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the paper for one pair: what it is, and how ours is computed. `against` another: p of a test."""
+    """A number of the paper for one pair, as printed, and what it measures. `against` another pair: p of a test."""
 
     pair: str
-    label: str
     paper: str
     measure: Measure
     place: str
-    mean_of_medians: bool = False
     against: str = ""
 
 
-def _numbers(
-    label: str, place: str, measure: Measure, values: dict[str, str], mean_of_medians: bool = False
-) -> list[Number]:
-    return [Number(pair, label, paper, measure, place, mean_of_medians) for pair, paper in values.items()]
+def _numbers(measure: Measure, place: str, values: dict[str, str]) -> list[Number]:
+    return [Number(pair, paper, measure, place) for pair, paper in values.items()]
 
 
-MAZE_NUMBERS = [
-    *_numbers(
-        "share of filled niches", "IV-B, Fig. 5A", Measure("coverage", ""),
-        {"grid-2d": "0.72", "grid-10d": "0.09", "grid-20d": "0.005", "cvt-2d": "0.73", "cvt-10d": "0.46",
-         "cvt-20d": "0.40", "cvt-50d": "0.38", "cvt-250d": "0.36", "cvt-1000d": "0.36"},
-    ),
-    *_numbers(
-        "spread", "IV-B, Fig. 5B", Measure("spread", ""),
-        {"grid-2d": "0.34", "grid-10d": "0.37", "grid-20d": "0.29", "cvt-2d": "0.34", "cvt-10d": "0.41",
-         "cvt-20d": "0.40", "cvt-50d": "0.43", "cvt-250d": "0.44", "cvt-1000d": "0.45"},
-    ),
-    *_numbers(
-        "share within 20 units", "IV-B, Fig. 5C", Measure("share", "", x=20.0, pooled=True),
-        {"grid-2d": "0.02", "grid-10d": "0.01", "grid-20d": "0.02", "cvt-2d": "0.02", "cvt-10d": "0.02",
-         "cvt-20d": "0.03", "cvt-50d": "0.04", "cvt-250d": "0.03", "cvt-1000d": "0.03"},
-    ),
-]  # fmt: skip
+_FAST = Measure("share", "share above 0.2 m/s, damaged", x=0.2, pooled=True)
 
-HEXAPOD_NUMBERS = [
-    *_numbers(
-        "best speed, undamaged (m/s)", "V-B", Measure("best", "", TRAINING),
-        {"grid-6d": "0.47", "grid-12d": "0.21", "grid-24d": "0.16", "cvt-6d": "0.47", "cvt-12d": "0.45",
-         "cvt-24d": "0.44", "cvt-36d": "0.44"},
-    ),
-    *_numbers(
-        "best speed found, undamaged (m/s)", "Fig. 6A", Measure("found", ""), dict.fromkeys(
-            ("grid-6d", "grid-12d", "grid-24d", "cvt-6d", "cvt-12d", "cvt-24d", "cvt-36d"), "a curve"),
-    ),
-    *_numbers(
-        "best speed, average of the medians of 6 damages (m/s)", "V-B", Measure("best", ""),
-        {"grid-6d": "0.34", "grid-12d": "0.18", "grid-24d": "0.15", "cvt-6d": "0.33", "cvt-12d": "0.31",
-         "cvt-24d": "0.32", "cvt-36d": "0.32"},
-        mean_of_medians=True,
-    ),
-    *_numbers(
-        "share above 0.2 m/s, damaged", "V-B", Measure("share", "", x=0.2, pooled=True),
-        {"grid-6d": "0.213", "grid-12d": "0", "grid-24d": "0", "cvt-6d": "0.133", "cvt-12d": "0.065",
-         "cvt-24d": "0.108", "cvt-36d": "0.105"},
-    ),
-    *(
-        Number(f"grid-{d}d", "p of the difference in this share", "< 1e-44", Measure("share", "", x=0.2, pooled=True),
-               "V-B", against=f"cvt-{d}d")
-        for d in (12, 24)
-    ),
-]  # fmt: skip
+NUMBERS: dict[str, list[Number]] = {
+    "maze": [
+        *_numbers(
+            Measure("coverage", "share of filled niches"), "IV-B, Fig. 5A",
+            {"grid-2d": "0.72", "grid-10d": "0.09", "grid-20d": "0.005", "cvt-2d": "0.73", "cvt-10d": "0.46",
+             "cvt-20d": "0.40", "cvt-50d": "0.38", "cvt-250d": "0.36", "cvt-1000d": "0.36"},
+        ),
+        *_numbers(
+            Measure("spread", "spread"), "IV-B, Fig. 5B",
+            {"grid-2d": "0.34", "grid-10d": "0.37", "grid-20d": "0.29", "cvt-2d": "0.34", "cvt-10d": "0.41",
+             "cvt-20d": "0.40", "cvt-50d": "0.43", "cvt-250d": "0.44", "cvt-1000d": "0.45"},
+        ),
+        *_numbers(
+            Measure("share", "share within 20 units", x=20.0, pooled=True), "IV-B, Fig. 5C",
+            {"grid-2d": "0.02", "grid-10d": "0.01", "grid-20d": "0.02", "cvt-2d": "0.02", "cvt-10d": "0.02",
+             "cvt-20d": "0.03", "cvt-50d": "0.04", "cvt-250d": "0.03", "cvt-1000d": "0.03"},
+        ),
+    ],
+    "hexapod": [
+        *_numbers(
+            Measure("best", "best speed, undamaged (m/s)", TRAINING), "V-B",
+            dict(zip(_PAIRS, ("0.47", "0.21", "0.16", "0.47", "0.45", "0.44", "0.44"), strict=True)),
+        ),
+        *_numbers(
+            Measure("best", "best speed, mean of the medians of 6 damages (m/s)", average=True), "V-B",
+            dict(zip(_PAIRS, ("0.34", "0.18", "0.15", "0.33", "0.31", "0.32", "0.32"), strict=True)),
+        ),
+        *_numbers(
+            _FAST, "V-B", dict(zip(_PAIRS, ("0.213", "0", "0", "0.133", "0.065", "0.108", "0.105"), strict=True)),
+        ),
+        *(
+            Number(f"grid-{d}d", "< 1e-44", replace(_FAST, label="p of the difference in this share"), "V-B",
+                   against=f"cvt-{d}d")
+            for d in (12, 24)
+        ),
+    ],
+}  # fmt: skip
+"""By study."""
 
-NUMBERS = {"maze": MAZE_NUMBERS, "hexapod": HEXAPOD_NUMBERS}
+
+def number_of(study: str, pair: str, measure: Measure) -> str | None:
+    """The paper's number of a measure, as printed; None where it gives none."""
+    for number in NUMBERS.get(study, []):
+        same = replace(number.measure, label=measure.label, pooled=measure.pooled)
+        if number.pair == pair and same == measure and not number.against:
+            return number.paper
+    return None
 
 
 def numbers_table(study: Study, comparison: Comparison) -> Table | None:
-    """Every number that the paper gives beside ours; None where it gives none."""
+    """Every number that the paper gives beside ours with interval, runs and evaluations; None where it has none."""
     rows = []
-    present = {group.name: group for group in comparison.groups}
+    groups = {group.name: group for group in comparison.groups}
     for number in NUMBERS.get(study.name, []):
-        if number.pair not in present or number.against not in {"", *present}:
+        if number.pair not in groups or number.against not in {"", *groups}:
             continue
-        group = present[number.pair]
+        group, measure = groups[number.pair], number.measure
+        row = [measure.label, group.label, number.paper]
         if number.against:
-            other = present[number.against]
-            p = mann_whitney(*(comparison.values(one, number.measure) for one in (group, other))).p
+            other = groups[number.against]
+            p = mann_whitney(*(comparison.values(one, measure) for one in (group, other))).p
+            row = [measure.label, f"{group.label} / {other.label}", number.paper, shown(p), ""]
             runs = min(len(group.trials), len(other.trials))
-            label = f"{group.label} / {other.label}"
-            rows.append([number.label, label, number.paper, shown(p), runs, number.place])
-            continue
-        if number.mean_of_medians:
-            ours = shown(comparison.mean_expected_best(group))
         else:
-            values = comparison.values(group, number.measure)
-            if not len(values):
-                continue
-            low, high = np.quantile(values, [0.25, 0.75])
-            ours = shown(median(values)) + (f" [{shown(float(low))}, {shown(float(high))}]" if len(values) > 1 else "")
-        rows.append([number.label, group.label, number.paper, ours, len(group.trials), number.place])
+            ours = comparison.estimate(group, measure)
+            interval = "" if ours.interval is None else "{} to {}".format(*map(shown, ours.interval))
+            row = [measure.label, group.label, number.paper, shown(ours.value), interval]
+            runs = ours.n
+        rows.append([*row, runs, group.trials[0].settings["evaluations"], number.place])
     if not rows:
         return None
-    return Table(["quantity", "pair", "paper", "ours: median [quartiles]", "runs", "section"], rows)
+    return Table(["quantity", "pair", "paper", "ours", "95 % interval", "runs", "evaluations", "place"], rows)

@@ -8,7 +8,7 @@ from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.base.atomic import write_atomically
-from tesselite.paper.claims import claims_table
+from tesselite.paper.claims import claims_table, differences
 from tesselite.paper.numbers import numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import STUDIES, Study
@@ -122,12 +122,8 @@ def _other_settings(study: Study, comparison: Comparison) -> list[str]:
     full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
     told = []
     for pair in (study.pair(group.name) for group in comparison.groups):
-        wanted = full.get(pair.name, pair.settings())
-        other = [
-            f"{name} {value} instead of {wanted.get(name)}"
-            for name, value in pair.settings().items()
-            if name not in ("evaluations", "initial") and value != wanted.get(name)
-        ]
-        if other:
-            told.append(f"{pair.label}: {', '.join(other)}")
+        others = differences(pair.settings(), full.get(pair.name, pair.settings()))
+        others = [part for part in others if not part.startswith(("evaluations", "initial"))]
+        if others:
+            told.append(f"{pair.label}: {', '.join(others)}")
     return [f"Not the study's own settings: {'; '.join(told)}.", ""] if told else []
