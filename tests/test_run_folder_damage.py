@@ -140,6 +140,8 @@ def test_the_archive_of_another_run_is_refused(grid_folder, tmp_path):
         (lambda text: text.replace("\n100,", "\nhundred,"), r"progress\.csv: damaged in line 3 \('hundred"),
         (lambda text: text.replace("\n100,", "\n100,1,"), r"progress\.csv: damaged in line 3"),
         (lambda text: text + "\0\0\0\0\n", r"progress\.csv: damaged in line 42"),
+        (lambda text: text.replace("\n100,", "\n101,"), r"progress\.csv: damaged in line 3 \('101"),
+        (lambda text: "".join(text.splitlines(keepends=True)[:1] + text.splitlines(keepends=True)[2:]), "in line 2"),
     ],
 )
 def test_damaged_progress_is_refused(grid_folder, damage, match):
@@ -151,6 +153,15 @@ def test_damaged_progress_is_refused(grid_folder, damage, match):
     refused(grid_folder, match)
     file.unlink()
     assert resume(grid_folder, make()).search.evaluations == 2100  # as the message says, it works without
+
+
+def test_progress_of_the_format_without_checksums_is_read(grid_folder):
+    file, place = grid_folder / "progress.csv", RunFolder.open(grid_folder)
+    rows, text = place.read_progress(), file.read_text()
+    file.write_text("".join(line.rpartition(",")[0] + "\n" for line in text.splitlines()))
+    assert place.read_progress() == rows
+    resume(grid_folder, make())
+    assert file.read_text() == text
 
 
 def test_damaged_centroids_are_refused(cvt_folder, tmp_path):

@@ -176,13 +176,33 @@ def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_pa
         replay(tmp_path / "run", tl.problems.sphere(3))
 
 
-def test_a_log_in_another_order_is_refused(tmp_path):
+def test_a_run_that_is_still_active_can_be_replayed(tmp_path):
+    folder, seen = tmp_path / "run", []
+
+    def look(search, budget):
+        if search.evaluations % 40 == 20:
+            again = replay(folder, problems.uneven)
+            if again.evaluations == search.evaluations:
+                seen.append(again.archive.equals(search.archive))
+
+    execution = Execution(2, asynchronous=True)
+    summary = start(problems.uneven, folder, execution=execution, observer=look, **SETTINGS)
+    assert seen
+    assert all(seen)
+    assert replay(folder, problems.uneven).archive.equals(summary.archive)
+
+
+def test_a_log_in_another_order_is_refused(tmp_path, monkeypatch):
     """The order decides what is bred: the test above can fail."""
     start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
     log = tmp_path / "run" / "evaluations.log"
     records = np.frombuffer(log.read_bytes(), np.uint8).reshape(-1, RECORD)
-    numbers = [result.number for result in results_of(tmp_path / "run")]
-    log.write_bytes(records[np.argsort(numbers)].tobytes())
+    results = EvaluationLog(tmp_path / "run", 2).read()
+    order = np.argsort([logged.result.number for logged in results])
+    log.write_bytes(records[order].tobytes())
+    with pytest.raises(ValueError, match=r"evaluations\.log: damaged in record"):
+        replay(tmp_path / "run", problems.uneven)
+    monkeypatch.setattr("tesselite.execution.log.EvaluationLog.read", lambda self: [results[i] for i in order])
     with pytest.raises(ValueError, match="of another solution than the one that is bred here"):
         replay(tmp_path / "run", problems.uneven)
 
@@ -374,6 +394,10 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
     code, said = run_main(capsys, "replay", tmp_path / "run")
     assert code == 1
     assert "differs" in said.out
+    (tmp_path / "run" / "archive.parquet").unlink()
+    code, said = run_main(capsys, "replay", tmp_path / "run")
+    assert code == 0
+    assert "nothing to compare with yet: the run's archive has 0 of these evaluations" in said.out
 
 
 @pytest.mark.parametrize(

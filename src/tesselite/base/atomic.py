@@ -1,4 +1,7 @@
-"""Writing a file so that a reader, or a crash at any moment, sees either the old content or the new one."""
+"""Writing a file so that a reader, or a crash at any moment, sees either the old content or the new one.
+
+And reading one: only what is a regular file, since a pipe or a device under its name would never end.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,23 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_regular(path: Path) -> None:
+    """ValueError if something else than a regular file has this name, FileNotFoundError if nothing has it."""
+    if not path.is_file():
+        if path.exists():
+            raise ValueError(f"{path}: not a regular file")
+        raise FileNotFoundError(f"{path}: there is no such file")
+
+
+def regular_bytes(path: Path) -> bytes:
+    """The content of a file, nothing if there is none; ValueError if it is not a regular file."""
+    try:
+        check_regular(path)
+    except FileNotFoundError:
+        return b""
+    return path.read_bytes()
 
 
 def cannot_write(path: Path, error: OSError) -> OSError:

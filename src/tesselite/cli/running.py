@@ -168,19 +168,28 @@ def resume_run(
 
 def replay_run(folder: Path, as_json: bool) -> None:
     """Replay an asynchronous run and say whether the archive is the one that it left; exit code 1 if it is not."""
-    from tesselite.archive.archive import Archive
+    from tesselite.archive.file import load_checkpoint
     from tesselite.runs.folder import RunFolder
 
-    search = replay(folder)
-    kept = Archive.load(RunFolder.open(folder).archive_file, search.archive.tessellation)
-    same = search.archive.equals(kept)
+    search, archive_file = replay(folder), RunFolder.open(folder).archive_file
+    same, saved = None, 0
+    if archive_file.exists():
+        kept, state = load_checkpoint(archive_file, search.archive.tessellation)
+        saved = state["evaluations"] if state else 0
+        if saved > search.evaluations:
+            search = replay(folder)  # saved since, by a run that is still active; its log has as much before
+        if saved >= search.evaluations:
+            same = search.archive.equals(kept)
     figures = {"out": str(folder), **progress_of(search), "identical": same}
     if as_json:
         print_json(figures)
     else:
         typer.echo(f"{search.evaluations:,} evaluations replayed, {len(search.archive):,} niches filled")
-        typer.echo("the archive is the one that the run left" if same else "the archive differs from the run's")
-    if not same:
+        if same is None:
+            typer.echo(f"nothing to compare with yet: the run's archive has {saved:,} of these evaluations")
+        else:
+            typer.echo("the archive is the one that the run left" if same else "the archive differs from the run's")
+    if same is False:
         raise typer.Exit(1)
 
 

@@ -221,12 +221,11 @@ def evaluator(
             yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate
 
 
-def catch_up(search: MapElites, log: EvaluationLog, options: dict[str, Any]) -> None:
+def catch_up(search: MapElites, logged: list[Logged], options: dict[str, Any]) -> None:
     """Bring an asynchronous search from its checkpoint to the end of its log; ValueError if they do not fit."""
-    logged = log.read()
     if len(logged) < search.evaluations:
         raise ValueError(
-            f"{log.file}: expected the {search.evaluations} results that are in the checkpoint, found {len(logged)}; "
-            "the archive is whole and can be read, but the run cannot go on without its log"
+            f"evaluations.log: expected the {search.evaluations} results that are in the checkpoint, found "
+            f"{len(logged)}; the archive is whole and can be read, but the run cannot go on without its log"
         )
     replay(search, logged[search.evaluations :], options["budgets"], options["windows"])

@@ -2,8 +2,8 @@
 
 A synchronous run needs what came since its last checkpoint; an asynchronous one keeps all, in order of completion,
 since that order and the seed decide everything: it can be replayed from the log. Records have a fixed length, a
-checksum and that of their solution; reasons of invalid evaluations stand in a text file beside it, and failures, with
-their solution, in another.
+checksum of all up to there, so that none is missed, and that of their solution; reasons of invalid evaluations stand in
+a text file beside it, and failures, with their solution, in another.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -19,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.atomic import cannot_write, write_atomically
+from tesselite.base.atomic import cannot_write, regular_bytes, write_atomically
 from tesselite.execution.workers.farm import Result
 from tesselite.spaces.solutions import Rows
 
@@ -40,7 +41,11 @@ class Logged:
 
 
 class EvaluationLog:
-    """The log in the folder of a run, for a problem with d features. Open it again and it goes on."""
+    """The log in the folder of a run, for a problem with d features. Open it again and it goes on.
+
+    Reading never changes a file, since the run may be going on. What a crash cut off in the middle is removed before
+    the first result is appended.
+    """
 
     def __init__(self, folder: Path, d: int) -> None:
         self.file, self.reasons_file, self.failures_file = (folder / name for name in LOG_FILES)
@@ -54,13 +59,15 @@ class EvaluationLog:
                 ("features", "<f8", (d,)),
             ]
         )
-        self._reasons: list[str] = _lines(self.reasons_file)
-        self._failures = len(_lines(self.failures_file))
-        self._last = -1  # the highest number in the file
         self._open: IO[bytes] | None = None
+        # Of the files, known once one is open or has been read:
+        self._reasons: list[str] = []
+        self._failures = 0
+        self._last = -1  # the highest number
+        self._check = self._reasons_check = 0  # checksums of the last record and of the last reason
 
     def read(self) -> list[Logged]:
-        """All results in the order in which they came; a last record that was cut off is removed from the file."""
+        """All results in the order in which they came; a last record that was cut off is left out."""
         return [
             Logged(
                 Result(
@@ -75,69 +82,92 @@ class EvaluationLog:
         ]
 
     def _records(self) -> npt.NDArray[Any]:
-        self.close()
-        if not self.file.exists():
-            return np.empty(0, self._record)
-        data = self.file.read_bytes()
-        records = np.frombuffer(data[: len(data) // self._record.itemsize * self._record.itemsize], self._record)
-        sums = np.fromiter((self._check(record) for record in records), np.uint32, len(records))
-        whole = (records["check"] == sums) & (records["reason"] <= len(self._reasons))
+        """The whole records of the file; notes what is to be known of them. ValueError if one is damaged."""
+        data = regular_bytes(self.file)
+        # After the records: a reason is on disk before any record that refers to it.
+        self._reasons, self._reasons_check = self._read_reasons()
+        n_bytes = self._record.itemsize
+        records = np.frombuffer(data[: len(data) // n_bytes * n_bytes], self._record)
+        checks = records["check"].tolist()
+        # Development versions before did not go on from the checksum of the record before.
+        whole = np.fromiter(
+            (
+                check in (zlib.crc32(blank, before), zlib.crc32(blank))
+                for blank, check, before in zip(self._blank(records), checks, [0, *checks], strict=False)
+            ),
+            np.bool_,
+            len(records),
+        )
+        whole &= records["reason"] <= len(self._reasons)
         n = int(np.argmin(np.append(whole, False)))
         if whole[n:].any():
             raise ValueError(
                 f"{self.file}: damaged in record {n} of {len(records)}; without this file a run in batches goes on "
                 "from its checkpoint, an asynchronous one cannot go on"
             )
-        if n * self._record.itemsize < len(data):
-            write_atomically(self.file, lambda part: part.write_bytes(data[: n * self._record.itemsize]))
         self._last = int(records["number"][:n].max(initial=-1))
+        self._check = checks[n - 1] if n else 0
         return records[:n]
 
-    def _check(self, record: Any) -> int:
-        blank = record.copy()
+    def _blank(self, records: npt.NDArray[Any]) -> Iterator[bytes]:
+        """The bytes of each record without its checksum."""
+        blank = records.copy()
         blank["check"] = 0
-        return zlib.crc32(blank.tobytes())
+        return (record.tobytes() for record in blank)
+
+    def _read_reasons(self) -> tuple[list[str], int]:
+        reasons: list[str] = []
+        before = 0
+        for line in _whole_lines(self.reasons_file).splitlines():
+            try:
+                said = json.loads(line)
+                reason, check = (said, None) if isinstance(said, str) else said  # a bare text: as versions before wrote
+                before = zlib.crc32(reason.encode(), before)
+            except (ValueError, TypeError, AttributeError, RecursionError):
+                check = -1
+            if check not in (None, before):
+                raise ValueError(f"{self.reasons_file}: damaged in line {len(reasons) + 1}")
+            reasons.append(reason)
+        return reasons, before
 
     def append(self, result: Result, row: Rows) -> None:
         """Note how the evaluation of a row ended; an invalid one is noted among the failures, too."""
         try:
+            file = self._file()
             if result.reason and self._failures < _FAILURES:
                 self._note_failure(result, row)
-            self._write(self._bytes(result, row))
+            record = np.zeros((), self._record)
+            record["solution"] = _checksum(row)
+            record["number"], record["fitness"], record["features"] = result.number, result.fitness, result.features
+            record["reason"] = self._reason_code(result.reason)
+            record["check"] = check = zlib.crc32(record.tobytes(), self._check)
+            _write(file, record.tobytes())
+            self._check = check
             self._last = max(self._last, result.number)
         except OSError as error:
             raise cannot_write(self.file, error) from error
 
-    def _write(self, record: bytes) -> None:
-        """All of a record or nothing: behind half a one, whatever comes later could not be read."""
-        file = self._file()
-        written = file.write(record)
-        if written != len(record):  # the disk is full
-            os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - (written or 0))
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     def _file(self) -> IO[bytes]:
         if self._open is None:
+            whole = len(self._records()) * self._record.itemsize
+            self._failures = _whole_lines(self.failures_file).count(b"\n")
+            _cut(self.file, whole)
+            for file in (self.reasons_file, self.failures_file):
+                _cut(file, len(_whole_lines(file)))
             self._open = self.file.open("ab", buffering=0)  # what is written survives the end of this process
         return self._open
-
-    def _bytes(self, result: Result, row: Rows) -> bytes:
-        record = np.zeros((), self._record)
-        record["solution"] = _checksum(row)
-        record["number"], record["fitness"], record["features"] = result.number, result.fitness, result.features
-        record["reason"] = self._reason_code(result.reason)
-        record["check"] = self._check(record)
-        return record.tobytes()
 
     def _reason_code(self, reason: str) -> int:
         if not reason:
             return 0
         if reason not in self._reasons:
-            self._reasons.append(reason)
+            check = zlib.crc32(reason.encode(), self._reasons_check)
             with self.reasons_file.open("a") as file:
-                file.write(json.dumps(reason) + "\n")
+                file.write(json.dumps([reason, check]) + "\n")
                 file.flush()
                 os.fsync(file.fileno())  # before any record that refers to it
+            self._reasons.append(reason)
+            self._reasons_check = check
         return self._reasons.index(reason) + 1
 
     def _note_failure(self, result: Result, row: Rows) -> None:
@@ -154,12 +184,15 @@ class EvaluationLog:
 
     def forget(self, evaluations: int) -> None:
         """Drop evaluations below this number: they are in the checkpoint."""
+        self.close()
         if self._last >= evaluations:
             records = self._records()
-            data = records[records["number"] >= evaluations].tobytes()
-            write_atomically(self.file, lambda part: part.write_bytes(data))
+            kept = records[records["number"] >= evaluations].copy()
+            check = 0
+            for i, blank in enumerate(self._blank(kept)):
+                kept["check"][i] = check = zlib.crc32(blank, check)
+            write_atomically(self.file, lambda part: part.write_bytes(kept.tobytes()))
         else:
-            self.close()
             self.file.unlink(missing_ok=True)
             self._last = -1
 
@@ -182,12 +215,21 @@ def _checksum(row: Rows) -> int:
     return zlib.crc32(np.ascontiguousarray(row).tobytes())
 
 
-def _lines(file: Path) -> list[Any]:
-    """The JSON values in a file, one on each line; a last one that was cut off is left out, and removed."""
-    if not file.exists():
-        return []
-    text = file.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        write_atomically(file, lambda part: part.write_text(whole))
-    return [json.loads(line) for line in whole.splitlines()]
+def _write(file: IO[bytes], record: bytes) -> None:
+    """All of a record or nothing: behind half a one, whatever comes later could not be read."""
+    written = file.write(record)
+    if written != len(record):  # the disk is full
+        os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - (written or 0))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _whole_lines(file: Path) -> bytes:
+    """The content of a file without a last line that was cut off; nothing if there is no such file."""
+    data = regular_bytes(file)
+    return data[: data.rfind(b"\n") + 1]
+
+
+def _cut(file: Path, size: int) -> None:
+    """Remove what a file has beyond so many bytes."""
+    if file.exists() and file.stat().st_size > size:
+        os.truncate(file, size)

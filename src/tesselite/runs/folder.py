@@ -15,6 +15,8 @@ from __future__ import annotations
 import json
 import platform
 import time
+import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
@@ -24,7 +26,7 @@ from typing import IO, Any
 from tesselite import __version__
 from tesselite.archive.archive import Tessellation
 from tesselite.archive.file import describe_tessellation
-from tesselite.base.atomic import cannot_write, write_atomically
+from tesselite.base.atomic import cannot_write, regular_bytes, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.log import LOG_FILES
 from tesselite.search.map_elites import MapElites
@@ -44,6 +46,7 @@ PROGRESS = (
     "invalid",
     "out_of_bounds",
 )
+_PROGRESS_HEADER = ",".join((*PROGRESS, "check"))
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class RunFolder:
         self.path = path
         self._new = new
         self._lock: IO[str] | None = None
+        self._progress_check = 0
 
     @property
     def settings_file(self) -> Path:
@@ -221,7 +225,7 @@ class RunFolder:
         """The settings and the version of tesselite that wrote them; ValueError if they cannot be read."""
         file = self.settings_file
         try:
-            about = json.loads(file.read_bytes())
+            about = json.loads(regular_bytes(file))
             version, written_as = about["version"], about["format"]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise _not_settings(file, error) from None
@@ -267,14 +271,20 @@ class RunFolder:
         """The rows of progress.csv; a last row that was cut off is left out."""
         if not self.progress_file.exists():
             return []
-        text = self.progress_file.read_text(errors="replace")
+        text = regular_bytes(self.progress_file).decode(errors="replace")
         header, *lines = text[: text.rfind("\n") + 1].split("\n")[:-1] or [text]
-        if header != ",".join(PROGRESS):
+        checked = header == _PROGRESS_HEADER
+        if not checked and header != ",".join(PROGRESS):  # as versions before wrote it
             raise ValueError(f"{self.progress_file}: damaged or foreign; expected the columns {', '.join(PROGRESS)}")
         rows: list[dict[str, float | None]] = []
+        check = zlib.crc32(header.encode())
         for number, line in enumerate(lines, 2):
             try:
-                values = [float(cell) if cell else None for cell in line.split(",")]
+                cells, _, said = line.rpartition(",") if checked else (line, "", "")
+                check = zlib.crc32(cells.encode(), check)
+                if checked and said != _check_cell(check):
+                    raise ValueError
+                values = [float(cell) if cell else None for cell in cells.split(",")]
                 rows.append(dict(zip(PROGRESS, values, strict=True)))
             except ValueError:
                 raise ValueError(
@@ -286,21 +296,26 @@ class RunFolder:
     def cut_progress(self, evaluations: int) -> float:
         """Forget rows beyond this many evaluations; returns the seconds that the remaining ones took."""
         kept = [row for row in self.read_progress() if (row["evaluations"] or 0) <= evaluations]
-        lines = [",".join(PROGRESS), *(",".join(_cell(row[name]) for name in PROGRESS) for row in kept), ""]
-        text = "\n".join(lines).encode()
-        if not self.progress_file.exists() or self.progress_file.read_bytes() != text:
+        self._progress_check = zlib.crc32(_PROGRESS_HEADER.encode())
+        text = "".join([_PROGRESS_HEADER, "\n", *map(self._progress_line, kept)]).encode()
+        if regular_bytes(self.progress_file) != text:
             write_atomically(self.progress_file, lambda part: part.write_bytes(text))
         return float(kept[-1]["seconds"] or 0.0) if kept else 0.0
 
     def append_progress(self, search: MapElites, seconds: float) -> None:
-        """Add a row for the search as it is now."""
-        state = progress_of(search)
-        row = [seconds if name == "seconds" else state[name] for name in PROGRESS]
+        """Add a row for the search as it is now; after `cut_progress`."""
+        line = self._progress_line({**progress_of(search), "seconds": seconds})
         try:
             with self.progress_file.open("ab") as file:
-                file.write((",".join(_cell(value) for value in row) + "\n").encode())
+                file.write(line.encode())
         except OSError as error:
             raise cannot_write(self.progress_file, error) from error
+
+    def _progress_line(self, row: Mapping[str, float | None]) -> str:
+        """The line behind those that were made so far: its checksum is that of all cells up to here."""
+        cells = ",".join(_cell(row[name]) for name in PROGRESS)
+        self._progress_check = zlib.crc32(cells.encode(), self._progress_check)
+        return f"{cells},{_check_cell(self._progress_check)}\n"
 
 
 def _locked(lock: IO[str]) -> bool:
@@ -347,6 +362,10 @@ def progress_of(search: MapElites) -> dict[str, Any]:
         "invalid": archive.invalid.total(),
         "out_of_bounds": archive.out_of_bounds,
     }
+
+
+def _check_cell(check: int) -> str:
+    return f"x{check:08x}"  # no program takes it for a number
 
 
 def _cell(value: float | None) -> str:

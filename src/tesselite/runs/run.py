@@ -308,7 +308,7 @@ def _resumed_execution(settings: Settings, workers: Any, retries: int, timeout: 
 def _catch_up(search: MapElites, place: RunFolder, settings: Settings) -> Settings:
     """Take in what the log has beyond the checkpoint; settings in which an extended budget has its place."""
     options = settings.options
-    catch_up(search, EvaluationLog(place.path, search.archive.tessellation.space.n), options)
+    catch_up(search, EvaluationLog(place.path, search.archive.tessellation.space.n).read(), options)
     if options["budgets"][-1][1] == settings.evaluations:
         return settings
     budgets = [*options["budgets"], [search.evaluations, settings.evaluations]]
@@ -351,7 +351,9 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     log = EvaluationLog(place.path, problem.features.n)
     if not log.file.exists():
         raise ValueError(f"{log.file}: there is no such file, and a replay needs it")
-    catch_up(search, log, settings.options)
+    logged = log.read()
+    # Settings after the log: a run that is still active notes other windows before the results that rest on them.
+    catch_up(search, logged, place.read_settings()[0].options)
     return search
 
 
