@@ -290,7 +290,7 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--grid", "3x"), "expected a whole number"),
         (("my_module:jump", "--grid", "3x3x3"), "one for each of 2 features, got 3"),
         (("my_module:jump", "--grid", "1e10"), "at most 2^63 - 1 can be numbered"),
-        (("my_module:jump", "--retries", "5"), "--retries: is for evaluation on workers"),
+        (("my_module:jump", "--retries", "5"), "--retries: only valid together with"),
         (("my_module:jump", "--grid", "3", "--niches", "9"), "only one of --niches, --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--centroids", "x"), "got --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--cells", "round"), "cells: expected one of equal, released, got 'round'"),

@@ -137,7 +137,7 @@ def test_a_budget_that_is_no_number_leaves_the_run_alone(tmp_path, evaluations):
     assert contents(tmp_path / "run") == before
 
 
-@pytest.mark.parametrize("workers", [0, "local:0", "nonsense"])
+@pytest.mark.parametrize("workers", [-1, "local:0", "nonsense"])
 def test_workers_that_are_not_there_do_not_change_the_budget(tmp_path, workers):
     start(make(), tmp_path / "run", **SETTINGS)
     before = contents(tmp_path / "run")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,14 +17,19 @@ import pytest
 
 import tesselite as tl
 import worker_problems as problems
+from tesselite.base.checksum import sealed
+from tesselite.base.threads import available_threads
 from tesselite.cli import main
 from tesselite.execution.asynchronous import SteadyState
 from tesselite.execution.execution import Execution
 from tesselite.execution.islands import island_steps
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import WorkersLost
-from tesselite.execution.workers.farm import Result
+from tesselite.execution.workers.executor import ExecutorWorkers
+from tesselite.execution.workers.farm import Farm, Result
 from tesselite.execution.workers.processes import Processes
+from tesselite.report.page.payload import Payload
+from tesselite.report.page.run_data import command_of, describe_run, read_run
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import Interrupted, replay, resume, start
 from tesselite.search.map_elites import MapElites
@@ -119,7 +125,7 @@ def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_pat
     counted = tl.problem(solutions=problems.BOX, features=problems.FEATURES, name=problems.slow.name)(
         lambda x: calls.append(1) or problems.slow.function(x)
     )
-    resume(tmp_path / "run", counted)  # without workers, too
+    resume(tmp_path / "run", counted, workers=0)  # without workers, too
     assert len(calls) == SETTINGS["evaluations"] - seen[-1] - known  # nothing that was finished is evaluated again
     start(problems.slow, tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
@@ -406,8 +412,9 @@ def test_the_commands(tmp_path, capsys, monkeypatch):
         (["--workers", "0"], "workers: expected a whole number of at least 1, got 0"),
         (["--workers", "2", "--dask", "local:2"], "only one of --workers and --dask"),
         (["--asynchronous", "--islands", "2"], "only one of asynchronous and islands"),
-        (["--exchange", "100"], "exchange: is the rhythm of islands"),
+        (["--exchange", "100"], "exchange: only valid together with islands"),
         (["--timeout", "5"], "timeout: needs workers"),
+        (["--asynchronous"], "asynchronous: needs workers, such as --workers N"),
         (["--workers", "2", "--timeout", "-1"], "timeout: expected seconds above 0"),
         (["--workers", "2", "--retries", "-1"], "retries: expected a whole number of at least 0"),
         (["--islands", "0"], "islands: expected a whole number of at least 1"),
@@ -434,6 +441,112 @@ def test_a_run_with_a_seed_needs_no_replay(tmp_path):
     start(problems.good, tmp_path / "run", **SETTINGS)
     with pytest.raises(ValueError, match="not an asynchronous run"):
         replay(tmp_path / "run", problems.good)
+
+
+# -- what protects a run stays with it -------------------------------------------------------------------------------
+
+
+def stop_at_200(search, _):
+    if search.evaluations >= 200:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def stopped_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("protected") / "run"
+    execution = Execution(2, retries=1, timeout=20.0)
+    with pytest.raises(Interrupted) as stopped:
+        start(problems.good, folder, execution=execution, observer=stop_at_200, **SETTINGS)
+    return folder, str(stopped.value)
+
+
+@pytest.fixture
+def stopped_folder(stopped_run, tmp_path):
+    return Path(shutil.copytree(stopped_run[0], tmp_path / "run"))
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """What is opened in place of workers, and how a farm is protected; everything runs on a thread."""
+    seen = []
+
+    def open_threads(wanted):
+        seen.append(wanted)
+        return ExecutorWorkers(lambda: ThreadPoolExecutor(wanted if isinstance(wanted, int) else 1))
+
+    def farm(*args, **options):
+        seen.append((options["retries"], options["timeout"]))
+        return Farm(*args, **options)
+
+    monkeypatch.setattr("tesselite.execution.execution.open_workers", open_threads)
+    monkeypatch.setattr("tesselite.execution.execution.Farm", farm)
+    return seen
+
+
+def test_a_stopped_run_says_what_protects_it_and_keeps_it(stopped_run):
+    folder, message = stopped_run
+    assert message.endswith(f"continue with: tesselite resume {folder} --workers 2 --timeout 20 --retries 1")
+    assert RunFolder.open(folder).read_settings()[0].protection == {"workers": 2, "timeout": 20.0, "retries": 1}
+    assert command_of(read_run(folder)).split(" --seed")[0].endswith(" --workers 2 --timeout 20 --retries 1")
+    shown = dict(describe_run(read_run(folder), Payload())["settings"])
+    assert shown["Workers"] == "2 processes"
+    assert shown["Timeout"] == "20 s per evaluation"
+    assert shown["Retries"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ({}, [2, (1, 20.0)]),
+        ({"workers": 3}, [3, (1, 20.0)]),
+        ({"workers": "local:2"}, ["local:2", (1, 20.0)]),
+        ({"retries": 5, "timeout": 7}, [2, (5, 7.0)]),
+        ({"timeout": np.inf}, [2, (1, None)]),
+        ({"workers": 0}, []),
+    ],
+    ids=str,
+)
+def test_a_run_is_resumed_with_what_protected_it_unless_something_else_is_given(stopped_folder, opened, given, used):
+    resume(stopped_folder, problems.good, **given)
+    assert opened == used
+    kept = RunFolder.open(stopped_folder).read_settings()[0].protection
+    assert kept == ({"workers": used[0], "retries": used[1][0], "timeout": used[1][1]} if used else {})
+
+
+def test_the_command_line_uses_what_protected_a_run(stopped_folder, opened, capsys):
+    assert run_main(capsys, "resume", stopped_folder, "--timeout", "inf", "--json")[0] == 0
+    assert opened == [2, (1, None)]
+
+
+def test_a_run_in_this_process_keeps_no_workers_and_refuses_what_needs_them(tmp_path):
+    start(problems.good, tmp_path / "run", **SETTINGS)
+    assert RunFolder.open(tmp_path / "run").read_settings()[0].protection == {}
+    with pytest.raises(ValueError, match="retries: only valid together with workers"):
+        resume(tmp_path / "run", problems.good, evaluations=500, retries=1)
+    with pytest.raises(ValueError, match="timeout: needs workers"):
+        resume(tmp_path / "run", problems.good, evaluations=500, timeout=1)
+
+
+def test_settings_from_before_are_read_and_strange_ones_are_not(stopped_folder, opened):
+    place = RunFolder.open(stopped_folder)
+    about = json.loads(place.settings_file.read_text())
+    del about["digest"]
+    for strange in ({"workers": 0}, {"timeout": -1.0}, {"retries": "two"}):
+        bad = {**about, "protection": {**about["protection"], **strange}}
+        place.settings_file.write_text(json.dumps(sealed(bad)))
+        with pytest.raises(ValueError, match="damaged, or not settings"):
+            place.read_settings()
+    del about["protection"]
+    place.settings_file.write_text(json.dumps(sealed(about)))
+    resume(stopped_folder, problems.good)
+    assert opened == []
+
+
+def test_an_executor_is_replaced_by_processes(tmp_path):
+    with ThreadPoolExecutor(64) as pool:
+        start(problems.good, tmp_path / "run", execution=Execution(pool, timeout=20), **SETTINGS)
+    kept = RunFolder.open(tmp_path / "run").read_settings()[0].protection
+    assert kept == {"workers": min(64, available_threads()), "timeout": 20.0, "retries": 2}
 
 
 # -- what else uses workers ------------------------------------------------------------------------------------------

@@ -56,13 +56,13 @@ DaskOption = Annotated[
 ]
 TimeoutOption = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", help="Give an evaluation on workers up after so long; never by default."),
+    typer.Option(metavar="SECONDS", help="Abort an evaluation after SECONDS (workers only). Default: no limit."),
 ]
 RetriesOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Tries more for an evaluation on workers that raises, hangs or kills its worker; 2 by default.",
+        help="Retries for an evaluation that fails or whose worker dies (workers only). Default: 2.",
     ),
 ]
 
@@ -79,12 +79,12 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
     return workers if dask is None else dask
 
 
-def _retries(given: int | None, on_workers: bool = True) -> int:
-    """Tries more for an evaluation: those given, which only workers make use of, or the usual ones."""
+def _retries(given: int | None, on_workers: bool) -> int:
+    """Retries for an evaluation: those given, which only workers make use of, or the default."""
     from tesselite.execution.workers.farm import RETRIES
 
     if given is not None and not on_workers:
-        raise ValueError("--retries: is for evaluation on workers; expected with --workers, --dask or --asynchronous")
+        raise ValueError("--retries: only valid together with --workers, --dask or --islands")
     return RETRIES if given is None else given
 
 
@@ -251,7 +251,11 @@ def resume(
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Continue a run that was interrupted, or extend a finished one."""
+    """Continue a run that was interrupted, or extend a finished one.
+
+    It has the same workers, timeout and retries as before, unless you give others. --workers 0 evaluates in this
+    process, --timeout inf sets no limit.
+    """
     from tesselite.cli.running import resume_run
 
     resume_run(
@@ -260,7 +264,7 @@ def resume(
         threads=threads,
         workers=_one_of(workers, dask),
         timeout=timeout,
-        retries=_retries(retries),
+        retries=retries,
         checkpoint_seconds=checkpoint,
         other_version=other_version,
         quiet=quiet,

@@ -13,7 +13,8 @@ import typer
 from tesselite.base.seeds import checked_seed
 from tesselite.cli.display import print_json, shown_construction, shown_progress
 from tesselite.execution.execution import Execution
-from tesselite.runs.folder import progress_of
+from tesselite.runs.folder import RunFolder, progress_of
+from tesselite.runs.problem import how_to_resume
 from tesselite.runs.run import Interrupted, Summary, replay, resume, start
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def resume_run(
     threads: int | None,
     workers: int | str | None,
     timeout: float | None,
-    retries: int,
+    retries: int | None,
     checkpoint_seconds: float,
     other_version: bool,
     quiet: bool,
@@ -169,7 +170,6 @@ def resume_run(
 def replay_run(folder: Path, as_json: bool) -> None:
     """Replay an asynchronous run and say whether the archive is the one that it left; exit code 1 if it is not."""
     from tesselite.archive.file import load_checkpoint
-    from tesselite.runs.folder import RunFolder
 
     search, archive_file = replay(folder), RunFolder.open(folder).archive_file
     same, saved = None, 0
@@ -203,11 +203,11 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise typer.Exit(128 + stopped.signal_number) from None
     except (KeyboardInterrupt, OSError) as error:
         if (folder / "settings.json").exists():
-            advice = f"continue with: tesselite resume {folder}"  # a problem of the shell has a name
+            advice = f"continue with: {how_to_resume(folder, RunFolder.open(folder).read_settings()[0])}"
             if isinstance(error, KeyboardInterrupt):
                 typer.echo(f"stopped; {advice}", err=True)
             elif error.filename is None:
-                raise OSError(error.errno, f"{error.strerror or error}; when that is mended, {advice}") from error
+                raise OSError(error.errno, f"{error.strerror or error}; once that is fixed, {advice}") from error
         raise
 
 

@@ -49,7 +49,7 @@ class Execution:
         if self.asynchronous and self.islands is not None:
             raise ValueError("expected only one of asynchronous and islands, got both")
         if self.exchange is not None and self.islands is None:
-            raise ValueError("exchange: is the rhythm of islands, and there are none")
+            raise ValueError("exchange: only valid together with islands")
         if not isinstance(self.timeout, int | float | np.integer | np.floating | None):
             raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {self.timeout!r}")
         if self.islands is not None:
@@ -61,10 +61,17 @@ class Execution:
         if isinstance(self.retries, np.integer):
             self._store("retries", int(self.retries))
         check_policy(self.retries, self.timeout)
-        if self.timeout is not None and self.workers is None and not self.asynchronous:
-            raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
-        if self.timeout is not None and self.islands is not None:
-            raise ValueError("timeout: islands evaluate inside of their search; expected none")
+        if self.timeout is not None:
+            if self.islands is not None:
+                raise ValueError("timeout: islands evaluate inside of their search; expected none")
+            if self.workers is None:
+                raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
+            object.__setattr__(self, "timeout", float(self.timeout))
+        if self.asynchronous and self.workers is None:
+            raise ValueError(
+                "asynchronous: needs workers, such as --workers N or workers=N for N processes; "
+                f"this machine has {available_threads()} cores"
+            )
 
     def _store(self, name: str, value: int) -> None:
         """Keep 1e3 or a number of NumPy's as the int that workers and settings.json need."""
@@ -73,7 +80,7 @@ class Execution:
     @property
     def in_process(self) -> bool:
         """Whether evaluations are done here."""
-        return self.workers is None and not self.asynchronous and self.islands is None
+        return self.workers is None and self.islands is None
 
     def options(self, evaluations: int, workers: Workers | None) -> dict[str, Any]:
         """What settings.json keeps, because it decides the result."""
@@ -85,14 +92,21 @@ class Execution:
             return {"asynchronous": True, "windows": [[0, window_for(workers.n)]], "budgets": [[0, evaluations]]}
         return {}
 
+    def protection(self, workers: Workers | None) -> dict[str, Any]:
+        """What settings.json keeps, because it protects the run: its workers, time limit and retries.
+
+        An executor or a client cannot be kept; processes take its place, no more than cores.
+        """
+        if workers is None:
+            return {}
+        kept = self.workers if isinstance(self.workers, int | str) else min(workers.n, available_threads())
+        return {"workers": kept, "timeout": self.timeout, "retries": self.retries}
+
     def open(self) -> AbstractContextManager[Workers | None]:
-        """The workers, to be closed at the end; one process for each core where none were named but are needed."""
-        if self.in_process:
-            return nullcontext()
+        """The workers, to be closed at the end; for islands without any, one process for each, up to one a core."""
         if self.workers is not None:
             return open_workers(self.workers)
-        cores = available_threads()
-        return open_workers(cores if self.islands is None else min(cores, self.islands))
+        return nullcontext() if self.islands is None else open_workers(min(available_threads(), self.islands))
 
 
 IN_PROCESS = Execution()

@@ -13,6 +13,7 @@ Who runs what is in `tesselite.runs.run`.
 from __future__ import annotations
 
 import json
+import math
 import platform
 import time
 import zlib
@@ -54,7 +55,8 @@ class Settings:
     """What a run is: the problem by name, the niches, the budget, the operator and the seed.
 
     `problem_fingerprint` tells whether the problem is still the same. `niches` describes the tessellation; its kind
-    is "cvt" until the centroids are constructed. `options` holds choices of a kind that only some runs have.
+    is "cvt" until the centroids are constructed. `options` holds choices of a kind that only some runs have;
+    `protection` where evaluations are done, and how they are guarded, which changes no result: empty for this process.
     """
 
     problem: str
@@ -66,6 +68,7 @@ class Settings:
     seed: int
     niches: dict[str, Any]
     options: dict[str, Any] = field(default_factory=dict)
+    protection: dict[str, Any] = field(default_factory=dict)
 
 
 def _check(settings: Settings, version: object) -> None:
@@ -90,6 +93,13 @@ def _check(settings: Settings, version: object) -> None:
         since = [results for results, value in changes if _is_whole(results, 0) and _is_whole(value, 1)]
         if len(since) < len(changes) or since[:1] != [0] or since != sorted(since):
             raise TypeError(f"{name} is {changes!r}")
+    if settings.protection:
+        workers, timeout, retries = (settings.protection[name] for name in ("workers", "timeout", "retries"))
+        limited = isinstance(timeout, float) and 0 < timeout < math.inf
+        if not ((_is_whole(workers, 1) or isinstance(workers, str)) and _is_whole(retries, 0)) or not (
+            timeout is None or limited
+        ):
+            raise TypeError(f"protection is {settings.protection!r}")
 
 
 def _is_whole(value: object, least: int) -> bool:
@@ -239,6 +249,7 @@ class RunFolder:
                 f"{file}: damaged or edited (its content is not what was written); restore it, or start a new run"
             )
         try:
+            about.setdefault("protection", {})  # runs of before did not keep it
             settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
             _check(settings, version)
         except (LookupError, TypeError, ValueError) as error:

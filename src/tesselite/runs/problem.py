@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from tesselite.archive.archive import Archive, Tessellation
 from tesselite.archive.file import load_checkpoint, own_scales
+from tesselite.execution.workers.farm import RETRIES
 from tesselite.problems import has_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Settings
@@ -47,9 +49,33 @@ def problem_of(folder: Path, settings: Settings) -> Problem:
 def how_to_resume(folder: Path, settings: Settings) -> str:
     """What to type to continue a run: a command, or Python where the problem or its variation has no name."""
     if has_name(settings.problem) and settings.variation != "own":
-        return f"tesselite resume {folder}"
+        return shlex.join(["tesselite", "resume", str(folder), *protection_options(settings)])
     variation = ", variation=..." if settings.variation == "own" else ""
-    return f"tesselite.resume({str(folder)!r}, problem{variation})"
+    kept = "".join(f", {name}={value!r}" for name, value in settings.protection.items() if value is not None)
+    return f"tesselite.resume({str(folder)!r}, problem{variation}{kept})"
+
+
+def protection_options(settings: Settings) -> list[str]:
+    """The workers, time limit and retries of a run as a command line has them."""
+    kept = settings.protection
+    if not kept:
+        return []
+    words = ["--dask" if isinstance(kept["workers"], str) else "--workers", str(kept["workers"])]
+    words += ["--timeout", f"{kept['timeout']:g}"] if kept["timeout"] is not None else []
+    return words + (["--retries", str(kept["retries"])] if kept["retries"] != RETRIES else [])
+
+
+def protection_shown(settings: Settings) -> list[tuple[str, str]]:
+    """The workers, time limit and retries of a run as people read them."""
+    kept = settings.protection
+    if not kept:
+        return []
+    workers = kept["workers"]
+    return [
+        ("Workers", f"Dask, {workers}" if isinstance(workers, str) else f"{workers} process{'es' * (workers > 1)}"),
+        ("Timeout", "no limit" if kept["timeout"] is None else f"{kept['timeout']:g} s per evaluation"),
+        ("Retries", str(kept["retries"])),
+    ]
 
 
 def check_problem(folder: Path, settings: Settings, problem: Problem) -> None:

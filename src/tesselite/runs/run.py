@@ -20,7 +20,7 @@ from tesselite import __version__
 from tesselite.archive.archive import Archive, Tessellation
 from tesselite.base.importing import check_not_importing
 from tesselite.base.seeds import checked_seed
-from tesselite.base.threads import checked_threads
+from tesselite.base.threads import available_threads, checked_threads
 from tesselite.emitters import operators
 from tesselite.execution.asynchronous import window_for
 from tesselite.execution.execution import IN_PROCESS, Execution, catch_up, steps_of
@@ -142,7 +142,8 @@ def start(
     if settings.niches["kind"] == "custom":
         raise ValueError(f"tessellation: a run folder can hold a grid or centroids, got {type(niches).__name__}")
     with execution.open() as workers, RunFolder.create(folder) as place:
-        settings = replace(settings, options=execution.options(evaluations, workers))
+        options, protection = execution.options(evaluations, workers), execution.protection(workers)
+        settings = replace(settings, options=options, protection=protection)
         try:
             if niches is None:
                 settings, niches = _construct(place, settings, problem, threads, construction)
@@ -212,7 +213,7 @@ def resume(
     construction: Construction | None = None,
     other_version: bool = False,
     workers: Any = None,
-    retries: int = RETRIES,
+    retries: int | None = None,
     timeout: float | None = None,
 ) -> Summary:
     """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
@@ -220,7 +221,8 @@ def resume(
     `problem` is needed where the run was started from Python on a problem that has no importable name. More
     `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
     `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
-    `timeout` are those of `illuminate`, and need not be those that the run began with.
+    `timeout` are those of `illuminate`; by default those that the run had last, or processes in place of an executor
+    or a client, no more than cores. `workers=0` is this process, `timeout=math.inf` no limit.
     """
     check_not_importing()
     started = time.perf_counter()
@@ -258,6 +260,8 @@ def resume(
         if search.evaluations >= settings.evaluations:
             execution = IN_PROCESS  # nothing left to do: start no workers for it
         with execution.open() as opened:  # before anything is written: there may be no such workers
+            if search.evaluations < settings.evaluations:
+                settings = replace(settings, protection=execution.protection(opened))
             if opened is not None and settings.options.get("asynchronous"):
                 settings = _with_window(settings, search.evaluations, opened)
             if (settings, __version__) != stored:
@@ -292,17 +296,25 @@ def _stored_variation(
     return None if settings.variation == "vary" else operators.by_name(settings.variation)
 
 
-def _resumed_execution(settings: Settings, workers: Any, retries: int, timeout: float | None) -> Execution:
-    """The way of working that the run began with, on the workers that there are now."""
-    options = settings.options
-    return Execution(
-        workers=workers,
-        retries=retries,
-        timeout=timeout,
+def _resumed_execution(settings: Settings, workers: Any, retries: int | None, timeout: float | None) -> Execution:
+    """The execution that the run had last, but for what is given."""
+    options, kept = settings.options, settings.protection
+    here = isinstance(workers, int) and workers == 0
+    if workers is None and not kept and options.get("asynchronous"):
+        workers = available_threads()  # as runs that kept nothing did
+    if timeout is None and not here:
+        timeout = kept.get("timeout")
+    execution = Execution(
+        workers=None if here else kept.get("workers") if workers is None else workers,
+        retries=kept.get("retries", RETRIES) if retries is None else retries,
+        timeout=None if timeout == math.inf else timeout,
         asynchronous=bool(options.get("asynchronous")),
         islands=options.get("islands"),
         exchange=options.get("exchange"),
     )
+    if retries is not None and execution.in_process:
+        raise ValueError("retries: only valid together with workers, and this run has none")
+    return execution
 
 
 def _catch_up(search: MapElites, place: RunFolder, settings: Settings) -> Settings:

@@ -22,7 +22,7 @@ from tesselite.report.page.niches import describe_features, from_row_above, nich
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.runs.folder import PROGRESS, RunFolder, Settings
-from tesselite.runs.problem import problem_of, run_archive
+from tesselite.runs.problem import problem_of, protection_options, protection_shown, run_archive
 
 Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]
@@ -154,7 +154,9 @@ def command_of(run: RunData) -> str:
     if "islands" in options:
         words += ["--islands", str(options["islands"]), "--exchange", str(options["exchange"])]
     if options.get("asynchronous"):  # results come in another order then; `tesselite replay` repeats the run itself
-        words += ["--asynchronous", "--workers", str(options["windows"][0][1] // 2)]
+        words += ["--asynchronous"]
+        words += [] if settings.protection else ["--workers", str(options["windows"][0][1] // 2)]
+    words += protection_options(settings)
     return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
 
 
@@ -251,7 +253,8 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
         ("tesselite", run.version),
         ("Folder", str(run.folder)),
     ]
-    return shown + [(str(name), str(value)) for name, value in settings.options.items()]
+    shown += [(str(name), str(value)) for name, value in settings.options.items()]
+    return shown + protection_shown(settings)
 
 
 def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes: list[str]) -> dict[str, Any]:
