@@ -17,7 +17,7 @@ import tesselite as tl
 from tesselite.emitters.operators import gaussian, iso_line, polynomial, resample, sbx
 from tesselite.search import loop as compiled
 from tesselite.search.map_elites import batches
-from tesselite.spaces.scaling import all_finite
+from tesselite.spaces.scaling import all_valid
 
 FEATURES = {"a": (0, 1), "b": (0, 1)}
 SPACE = tl.FeatureSpace(FEATURES)
@@ -110,7 +110,7 @@ def test_results_may_be_any_numbers_in_any_layout():
     assert told(lambda fitness, features: (fitness.astype(np.int32), np.asfortranarray(features))) == expected
     assert told(lambda fitness, features: (fitness[::-1].copy()[::-1], features.astype(">f8"))) == expected
     assert told(read_only) == expected
-    assert len(all_finite.signatures) == 1  # all of them by the same machine code
+    assert len(all_valid.signatures) == 1  # all of them by the same machine code
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3", None, math.nan, math.inf])

@@ -7,6 +7,7 @@ Elites live in rows that grow as niches fill. The rule that lets a candidate in 
 from __future__ import annotations
 
 import operator
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
-from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.archive.evaluation import Direction, Evaluation, as_floats, checked
 from tesselite.base.interruption import uninterrupted
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
@@ -30,12 +31,6 @@ Ints = npt.NDArray[np.int64]
 # Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
 # growing by and by would copy every elite several times.
 _AT_ONCE = 1 << 28
-
-
-def as_floats(values: Any) -> Floats:
-    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
-    array = np.asarray(values, dtype=np.float64)
-    return array if array.flags.carray else np.array(array, order="C")
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -65,6 +60,52 @@ class Tessellation(Protocol):
 
     def fingerprint(self) -> str:
         """A digest of the content, equal for equal tessellations."""
+
+
+class _OneAtATime:
+    """A turn that one thread at a time may have: another one's attempt raises RuntimeError instead of waiting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError(
+                "archive: another thread is changing it; give each thread an archive of its own and merge them, "
+                "or guard it with a lock"
+            )
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> Any:  # a copy of an archive has a turn of its own
+        return _OneAtATime, ()
+
+
+def _checked_tessellation(tessellation: Any) -> Tessellation:
+    """The tessellation, if it is made like one; ValueError says what is missing."""
+    for name in ("space", "n_niches", "niche_of", "niches_of_unit", "fingerprint"):
+        if not hasattr(tessellation, name):
+            raise ValueError(
+                f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80} without {name!r}"
+            )
+    if not isinstance(tessellation.space, FeatureSpace):
+        raise ValueError(f"tessellation: expected space to be a FeatureSpace, got {tessellation.space!r:.80}")
+    n_niches = tessellation.n_niches
+    if not isinstance(n_niches, int | np.integer) or not 1 <= n_niches < 2**63:
+        raise ValueError(f"tessellation: expected n_niches from 1 to 2^63 - 1, got {n_niches!r:.80}")
+    return tessellation
+
+
+def _checked_niches(niches: Any, n: int) -> Ints:
+    """What a user's tessellation or file gives as niches, as n whole numbers; which ones, is checked elsewhere."""
+    numbers = np.asarray(niches)
+    if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
+        raise ValueError(
+            f"tessellation: expected niches ({n},) of whole numbers, got {numbers.shape} of {numbers.dtype}"
+        )
+    numbers = numbers.astype(np.int64, order="C", copy=False)
+    return numbers if numbers.flags.carray else np.array(numbers, order="C")
 
 
 class Status(IntEnum):
@@ -171,7 +212,8 @@ class Archive:
     ) -> None:
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-        self.tessellation = tessellation
+        self.tessellation = _checked_tessellation(tessellation)
+        self.n_niches: int = int(tessellation.n_niches)  # filled or not; here it stays so, whatever a user's says later
         self.direction: Direction = direction
         if floor is None:
             self.floor: float | None = 0.0 if direction == "max" else None
@@ -181,31 +223,28 @@ class Archive:
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
         # What decides between equals (see `elitism.beats`); nothing but for grids of released cells.
-        counts: Floats = getattr(tessellation, "tie_breaking", np.empty(0))
+        counts = as_floats(getattr(tessellation, "tie_breaking", np.empty(0)))
+        if counts.shape not in ((0,), (tessellation.space.n,)):
+            raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {counts.shape}")
         self.ties: tuple[Floats, Floats, Floats] = (counts, tessellation.space.low, tessellation.space.per_unit)
         self._n = 0
         self._niches: Ints = np.empty(0, np.int64)
         self._fitness: Floats = np.empty(0, np.float64)
         self._features: Floats = np.empty((0, tessellation.space.n), np.float64)
-        self._solutions: Rows = np.empty((0, width), _checked_dtype(dtype))
+        if not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
+            raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
+        self.width: int = int(width)  # number of values in a solution's row
+        self.dtype: np.dtype[Any] = _checked_dtype(dtype)
+        self._solutions: Rows = np.empty((0, self.width), self.dtype)
         self._evaluations: Ints = np.empty(0, np.int64)
-        self._keys, self._rows = elitism.new_index(tessellation.n_niches, 0)
+        self._index: tuple[Ints, Ints] = elitism.new_index(self.n_niches, 0)
+        self.one_at_a_time = _OneAtATime()  # everything that changes the archive happens within
 
     # -- size ------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """The number of filled niches."""
         return self._n
-
-    @property
-    def n_niches(self) -> int:
-        """The number of niches, filled or not."""
-        return self.tessellation.n_niches
-
-    @property
-    def width(self) -> int:
-        """Number of values in a solution's row."""
-        return int(self._solutions.shape[1])
 
     @property
     def coverage(self) -> float:
@@ -241,11 +280,24 @@ class Archive:
     # -- insertion -------------------------------------------------------------------------------------------------
 
     def reserve(self, n: int) -> None:
-        """Make room for n more elites without another allocation."""
+        """Make room for n more elites without another allocation.
+
+        All that changes an archive begins with this: it raises ValueError if the rows are not as they were left.
+        """
+        keys, rows = self._index
+        capacity, d = len(self._fitness), self.tessellation.space.n
+        if not (
+            self._n <= capacity == len(self._niches) == len(self._evaluations)
+            and self._features.shape == (capacity, d)
+            and self._solutions.shape == (capacity, self.width)
+            and self._solutions.dtype == self.dtype
+            and len(rows) == (len(keys) or self.n_niches)
+        ):
+            raise ValueError("archive: its arrays were replaced or resized; change an archive only by its methods")
         need = min(self._n + n, self.n_niches)
         if need > len(self._fitness):
             size = min(max(need, 2 * len(self._fitness), 256), self.n_niches)
-            if not len(self._keys) and self.n_niches * self._row_bytes() <= _AT_ONCE:
+            if not len(keys) and self.n_niches * self._row_bytes() <= _AT_ONCE:
                 size = self.n_niches
             for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
                 old = getattr(self, name)
@@ -253,12 +305,13 @@ class Archive:
                 new[: self._n] = old[: self._n]
                 setattr(self, name, new)
         # The compiled loop fills every row there is room for, so the index must hold them all at most half full.
-        if len(self._keys) and 2 * len(self._fitness) > len(self._keys):
-            self._keys, self._rows = elitism.new_index(self.n_niches, len(self._fitness))
-            elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
+        if len(keys) and 2 * len(self._fitness) > len(keys):
+            index = elitism.new_index(self.n_niches, len(self._fitness))
+            elitism.set_rows(*index, self._niches[: self._n])
+            self._index = index
 
     def _row_bytes(self) -> int:
-        return self._solutions.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
+        return self.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
 
     def add(self, solutions: Any, fitness: Any, features: Any, *, evaluation: int = 0) -> Added:
         """Offer n candidates, in order: solutions (n, width), fitness (n,), features (n, d) in feature units.
@@ -266,53 +319,71 @@ class Archive:
         Exactly what inserting them one by one gives. Rows whose fitness or features are not finite are invalid:
         counted and refused. `evaluation` numbers the first row; the others follow. Raises ValueError on other shapes.
         """
-        solutions = np.asarray(solutions, dtype=self._solutions.dtype)
-        fitness = np.asarray(fitness, dtype=np.float64)
-        features = np.asarray(features, dtype=np.float64)
+        try:
+            solutions = np.asarray(solutions, dtype=self.dtype)
+            fitness, features = as_floats(fitness), as_floats(features)
+        except OverflowError as error:  # 10**400
+            raise ValueError(f"expected numbers that fit into 64 bits ({error})") from None
         n, d = len(fitness) if fitness.ndim == 1 else -1, self.tessellation.space.n
         if n < 0 or solutions.shape != (n, self.width) or features.shape != (n, d):
             raise ValueError(
                 f"expected solutions (n, {self.width}), fitness (n,) and features (n, {d}), "
                 f"got {solutions.shape}, {fitness.shape} and {features.shape}"
             )
-        if not isinstance(evaluation, int | np.integer):
-            raise ValueError(f"evaluation: expected a whole number, got {evaluation!r}")
+        if not isinstance(evaluation, int | np.integer) or abs(evaluation) >= 2**62:
+            raise ValueError(f"evaluation: expected a whole number, got {evaluation!r:.80}")
         with uninterrupted():
             return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
 
     def add_evaluated(self, solutions: Rows, evaluated: Evaluation, evaluation: int) -> Added:
-        """`add` for rows that are checked already, within `uninterrupted`."""
-        n = len(evaluated)
+        """`add` for solutions that a problem or a user has evaluated, within `uninterrupted`.
+
+        Here everything that comes from user code is checked before compiled code sees it. ValueError if the evaluation
+        is not one of these solutions, or the tessellation gives anything else than its niches; then nothing is added.
+        """
+        n, space = len(solutions), self.tessellation.space
+        if solutions.shape != (n, self.width) or solutions.dtype != self.dtype:
+            raise ValueError(
+                f"solutions: expected rows of shape (n, {self.width}) and {self.dtype}, "
+                f"got {solutions.shape} and {solutions.dtype}"
+            )
+        evaluated = checked(evaluated, n, space.n)
         valid = evaluated.valid
-        space = self.tessellation.space
         if space.linear:
             unit = np.empty_like(evaluated.features)
             outside = scale_rows(evaluated.features, valid, space.low, space.high, space.per_unit, unit)
         else:
             features = np.where(valid[:, None], evaluated.features, space.low)  # looked up all the same, never used
             unit, outside = space.to_unit(features), space.outside(features).sum()
-        niches = self.tessellation.niches_of_unit(unit) if n else np.empty(0, np.int64)
+        niches = _checked_niches(self.tessellation.niches_of_unit(unit), n) if n else np.empty(0, np.int64)
         if evaluated.reasons:
-            self.invalid += evaluated.count_reasons()
-            niches[~valid] = -1
-        self.out_of_bounds += int(outside)
-        self.reserve(n)
+            niches = np.where(valid, niches, -1)
         status = np.empty(n, np.int64)
-        self._n = elitism.insert_batch(
-            self.sign,
-            niches,
-            evaluated.fitness,
-            evaluated.features,
-            (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8),
-            valid,
-            evaluation,
-            self._n,
-            (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
-            self.ties,
-            self._keys,
-            self._rows,
-            status,
-        )
+        with self.one_at_a_time:
+            self.reserve(n)
+            filled = elitism.insert_batch(
+                self.sign,
+                self.n_niches,
+                niches,
+                evaluated.fitness,
+                evaluated.features,
+                (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8),
+                valid,
+                evaluation,
+                self._n,
+                (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
+                self.ties,
+                *self._index,
+                status,
+            )
+            if filled < 0:
+                raise ValueError(
+                    f"tessellation: expected niches from 0 to {self.n_niches - 1}, "
+                    f"got {niches[-1 - filled]} for {evaluated.features[-1 - filled]}"
+                )
+            self._n = filled
+            self.invalid += evaluated.count_reasons()
+            self.out_of_bounds += int(outside)
         return Added(status, niches)
 
     # -- what the compiled loop works on ---------------------------------------------------------------------------
@@ -333,7 +404,7 @@ class Archive:
 
     def index(self) -> tuple[Ints, Ints]:
         """The index from niche to row; see `tesselite.archive.elitism`."""
-        return self._keys, self._rows
+        return self._index
 
     def note_filled(self, n: int) -> None:
         """Take notice that n rows are filled now."""
@@ -387,7 +458,7 @@ class Archive:
             ) from None
         if not 0 <= number < self.n_niches:
             raise IndexError(f"niche: expected 0 to {self.n_niches - 1}, got {number}")
-        row = elitism.find_row(self._keys, self._rows, number)
+        row = elitism.find_row(*self._index, number)
         return self._elite(row) if row >= 0 else None
 
     def nearest(self, features: Any) -> Elite:
@@ -421,14 +492,23 @@ class Archive:
         solution cannot upset, so that merging is commutative, associative and idempotent. Counts of invalid rows stay.
         ValueError unless both archives share tessellation, direction and solution rows.
         """
-        if other.direction != self.direction or other._solutions.dtype != self._solutions.dtype:
+        if other.direction != self.direction or other.dtype != self.dtype:
             raise ValueError("merge: expected an archive of the same direction and dtype")
-        if other.width != self.width or other.tessellation.fingerprint() != self.tessellation.fingerprint():
+        if (
+            other.width != self.width
+            or other.n_niches != self.n_niches
+            or other.tessellation.fingerprint() != self.tessellation.fingerprint()
+        ):
             raise ValueError("merge: expected an archive on the same tessellation with solutions of the same width")
+        with self.one_at_a_time:
+            return self._merge(other)
+
+    def _merge(self, other: Archive) -> int:
+        other.reserve(0)  # checks its rows
         self.reserve(len(other))
         niches, fitness = other._niches[: len(other)], other._fitness[: len(other)]
         rows = np.empty(len(other), np.int64)
-        elitism.find_rows(self._keys, self._rows, niches, rows)
+        elitism.find_rows(*self._index, niches, rows)
         new = rows < 0
         ours = self._fitness[np.where(new, 0, rows)] if self._n else np.zeros(len(other))
         taken = new | (self.sign * fitness > self.sign * ours)
@@ -438,7 +518,7 @@ class Archive:
         self._n += int(new.sum())
         for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
             getattr(self, name)[rows[taken]] = getattr(other, name)[: len(other)][taken]
-        elitism.set_rows(self._keys, self._rows, self._niches[: self._n])
+        elitism.set_rows(*self._index, self._niches[: self._n])
         return int(taken.sum())
 
     def _tie_order(self, row: int) -> tuple[Any, ...]:
@@ -463,7 +543,7 @@ class Archive:
         return Archive(
             self.tessellation,
             self.width,
-            dtype=self._solutions.dtype,
+            dtype=self.dtype,
             direction=self.direction,
             floor=self.floor,
         )
@@ -487,17 +567,31 @@ class Archive:
         return self._take(np.arange(self._n))
 
     def restore(self, elites: Elites) -> None:
-        """Put these elites, one per niche and in this order, into an empty archive."""
+        """Put these elites, one per niche and in this order, into an empty archive.
+
+        Raises ValueError unless the archive is empty, the arrays have the shapes of `Elites`, fitness and features are
+        finite, and the niches are different ones of this tessellation.
+        """
         if self._n:
             raise ValueError("restore: expected an empty archive")
-        self.reserve(len(elites))
-        n = self._n = len(elites)
-        self._niches[:n] = elites.niches
-        self._fitness[:n] = elites.fitness
-        self._features[:n] = elites.features
-        self._solutions[:n] = elites.solutions
-        self._evaluations[:n] = elites.evaluations
-        elitism.set_rows(self._keys, self._rows, self._niches[:n])
+        n, d = len(elites.fitness), self.tessellation.space.n
+        shapes = tuple(np.shape(values) for values in (elites.niches, elites.features, elites.solutions))
+        if shapes != ((n,), (n, d), (n, self.width)) or np.shape(elites.evaluations) != (n,):
+            raise ValueError(f"restore: expected {n} elites with {d} features and solutions of width {self.width}")
+        if not (np.isfinite(elites.fitness).all() and np.isfinite(elites.features).all()):
+            raise ValueError("restore: expected elites with finite fitness and features")
+        niches = np.sort(_checked_niches(elites.niches, n))
+        if n and not (niches[0] >= 0 and niches[-1] < self.n_niches and (niches[1:] > niches[:-1]).all()):
+            raise ValueError(f"restore: expected niches from 0 to {self.n_niches - 1}, each once")
+        with self.one_at_a_time:
+            self.reserve(n)
+            self._niches[:n] = elites.niches
+            self._fitness[:n] = elites.fitness
+            self._features[:n] = elites.features
+            self._solutions[:n] = elites.solutions
+            self._evaluations[:n] = elites.evaluations
+            elitism.set_rows(*self._index, self._niches[:n])
+            self._n = n
 
     def save(self, path: str | Path) -> Path:
         """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive.file`."""

@@ -64,9 +64,10 @@ def find_row(keys: Any, rows: Any, niche: int) -> int:
 
 @kernel()
 def find_rows(keys: Any, rows: Any, niches: Any, out: Any) -> None:
-    """The row of each niche's elite, or -1, into `out`."""
+    """The row of each niche's elite, or -1, into `out`; -1 also where there is no such niche."""
     for i in range(niches.shape[0]):
-        out[i] = find_row(keys, rows, niches[i])
+        known = niches[i] >= 0 and (keys.shape[0] > 0 or niches[i] < rows.shape[0])
+        out[i] = find_row(keys, rows, niches[i]) if known else EMPTY
 
 
 @kernel()
@@ -208,6 +209,7 @@ def fetch_rows(start: int, stop: int, niches: Any, elites: Any, keys: Any, rows:
 @kernel()
 def insert_batch(
     sign: float,
+    n_niches: int,
     niches: Any,
     fitness: Any,
     features: Any,
@@ -224,8 +226,12 @@ def insert_batch(
     """Decide a batch in order and write those who take their niche into the rows of `elites`; the new row count.
 
     `elites` are the arrays of niche, fitness, features, solutions and evaluation. Solutions are rows of bytes, here and
-    in `elites`, so that one compilation serves every dtype. Row i is evaluation number `evaluation` + i.
+    in `elites`, so that one compilation serves every dtype. Row i is evaluation number `evaluation` + i. If the niche
+    of a valid row i is not one of n_niches, nothing is inserted and the result is -1 - i.
     """
+    for i in range(niches.shape[0]):
+        if niches[i] >= n_niches or (valid[i] and niches[i] < 0):
+            return -1 - i
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for i in range(niches.shape[0]):
         if i % FETCHED == 0:

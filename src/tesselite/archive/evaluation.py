@@ -13,10 +13,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.spaces.scaling import all_valid
+
 Direction = Literal["max", "min"]
 
 FITNESS_NOT_FINITE = "fitness is NaN or infinite"
 FEATURES_NOT_FINITE = "a feature is NaN or infinite"
+MARKED_INVALID = "marked invalid without a reason"
 RAISED = "exception: "  # and the name of what a user's function raised
 
 
@@ -76,3 +79,42 @@ class Evaluation:
     def count_reasons(self) -> Counter[str]:
         """How many rows are invalid for each reason."""
         return Counter(self.reasons.values())
+
+
+def as_floats(values: Any) -> npt.NDArray[np.float64]:
+    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
+    array = np.asarray(values, dtype=np.float64)
+    return array if array.flags.carray else np.array(array, order="C")
+
+
+def checked(evaluated: Any, n: int, d: int) -> Evaluation:
+    """An evaluation that anyone may have made, as one of n solutions and d features whose parts agree.
+
+    A row is invalid if it is marked so, has a reason, or is not finite. Raises ValueError for anything else than an
+    Evaluation, for other shapes and for reasons of rows that do not exist.
+    """
+    if not isinstance(evaluated, Evaluation):
+        raise ValueError(f"evaluation: expected a tesselite.Evaluation, got {type(evaluated).__name__}")
+    try:
+        fitness, features = as_floats(evaluated.fitness), as_floats(evaluated.features)
+        valid = np.asarray(evaluated.valid)
+        valid = valid if valid.flags.carray else valid.copy()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"evaluation: expected arrays of numbers ({error}); Evaluation.of makes one") from None
+    shapes = fitness.shape, features.shape, valid.shape
+    if shapes != ((n,), (n, d), (n,)) or valid.dtype != np.bool_:
+        raise ValueError(
+            f"evaluation: expected fitness ({n},), features ({n}, {d}) and valid ({n},) of booleans, "
+            f"got {fitness.shape}, {features.shape} and {valid.shape} of {valid.dtype}; Evaluation.of makes one"
+        )
+    if not evaluated.reasons and all_valid(fitness, features, valid):  # as nearly always
+        return Evaluation(fitness, features, valid, {}, evaluated.first_error)
+    reasons = {}
+    for i, reason in evaluated.reasons.items():
+        if not isinstance(i, int | np.integer) or not 0 <= i < n:
+            raise ValueError(f"evaluation: expected reasons of rows 0 to {n - 1}, got one of {i!r}")
+        reasons[int(i)] = str(reason)
+    finite = np.isfinite(fitness) & np.isfinite(features).all(axis=1)
+    for i in np.flatnonzero(finite & ~valid).tolist():
+        reasons.setdefault(i, MARKED_INVALID)
+    return Evaluation.of(fitness, features, reasons, evaluated.first_error)

@@ -178,7 +178,7 @@ def _in_process(
     def evaluate(rows: Rows, first: int) -> Evaluation:
         results = _take_known(known, rows, first)
         missing = [number for number in range(first, first + len(rows)) if number not in results]
-        here = problem.evaluate_rows(rows[[number - first for number in missing]], None, n_threads)
+        here = problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads)
         for i, number in enumerate(missing):
             results[number] = Result(number, float(here.fitness[i]), here.features[i], here.reasons.get(i, ""))
         return replace(evaluation_of([results[number] for number in sorted(results)]), first_error=here.first_error)
@@ -230,7 +230,7 @@ def evaluator(
     with execution.open() as workers:
         if workers is None:
             n_threads = checked_threads(threads)
-            yield lambda rows, scenario: problem.evaluate_rows(rows, scenario, n_threads)
+            yield lambda rows, scenario: problem.evaluate_checked(rows, scenario, n_threads)
         else:
             yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
@@ -45,7 +45,11 @@ class Problem(ABC):
         if scenario is not None and scenario not in self.scenarios:
             known = ", ".join(repr(s) for s in self.scenarios) or "none"
             raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
-        return self.evaluate_rows(self.solutions.validate(solutions), scenario, threads)
+        return self.evaluate_checked(self.solutions.validate(solutions), scenario, threads)
+
+    def evaluate_checked(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """`evaluate_rows`, which may be anyone's; ValueError if its result is not an evaluation of these rows."""
+        return checked(self.evaluate_rows(rows, scenario, threads), len(rows), self.features.n)
 
     @abstractmethod
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:

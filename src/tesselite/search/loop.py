@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 GRID = -1  # in place of the code of a nearest-centroid index
 
 # Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
-_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _PROMISING, _N_COUNTS = 0, 1, 2, 3, 4, 5, 6, 8
+_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _NO_NICHE, _PROMISING, _N_COUNTS = *range(8), 8
 
 
 @kernel()
@@ -71,9 +71,12 @@ def _evaluate(n: int, first: int, n_rows: int, variation: Any, address: int, eli
 
 @kernel()
 def _locate(n: int, bounds: Any, lookup: Any, scratch: Any, tally: Any) -> None:
-    """Find the niches of n evaluated rows; count those that are invalid or out of bounds."""
+    """Find the niches of n evaluated rows; count those that are invalid or out of bounds.
+
+    A row whose niche is not one of the tessellation's is counted and goes no further.
+    """
     low, high, per_unit = bounds
-    index_code, cells, strides, centroids, floats, ints, p = lookup
+    n_niches, index_code, cells, strides, centroids, floats, ints, p = lookup
     _, fitness, features, unit, niches, status, _, _, _ = scratch
     for i in range(n):
         bad, outside = fitness[i] * 0.0, False  # a product with 0 is 0 unless a factor is NaN or infinite
@@ -95,6 +98,14 @@ def _locate(n: int, bounds: Any, lookup: Any, scratch: Any, tally: Any) -> None:
         find_cells(unit, niches, 0, n, cells, strides, floats[0])
     else:
         find_rows(unit, niches, 0, n, index_code, centroids, floats, ints, p)
+    wrong = 0
+    for i in range(n):
+        wrong += (niches[i] < 0) | (niches[i] >= n_niches)
+    if wrong > 0:
+        tally[_NO_NICHE] += wrong
+        for i in range(n):
+            if niches[i] < 0 or niches[i] >= n_niches:
+                status[i], niches[i] = _NO_NICHE, 0
 
 
 @kernel()
@@ -128,7 +139,7 @@ def _insert(
     solutions, fitness, features, niches, batch_rows, tallies = batch
     elite_niche, elite_fitness, elite_features, elite_solutions, elite_evaluation = elites
     for chunk in range(n_chunks):
-        for k in range(_BAD_FITNESS, _OUTSIDE + 1):
+        for k in range(_BAD_FITNESS, _NO_NICHE + 1):
             counts[k] += tallies[chunk, k]
         start = chunk * CHUNK
         stop = start + tallies[chunk, _PROMISING]
@@ -259,17 +270,23 @@ class CompiledLoop:
     """The loop made ready for one search and problem: scratch memory allocated once, the objective compiled."""
 
     def __init__(self, search: MapElites, problem: CompiledProblem, batch_size: int, threads: int) -> None:
+        space, width = problem.features, problem.solutions.width
+        if (width, space.n) != (search.archive.width, search.archive.tessellation.space.n):
+            raise ValueError(
+                f"problem: expected solutions and features like the search's, {search.archive.width} and "
+                f"{search.archive.tessellation.space.n} numbers, got {width} and {space.n}"
+            )
         self._search = search
+        self._archive = search.archive
         self._batch_size = batch_size
         # More threads than chunks would only wait.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
         self._address = problem.block_address()
-        space, width = problem.features, problem.solutions.width
         assert isinstance(search.variation, Operator)
         code, parameters, low, high, levels = search.variation.compiled(search.solution_space)
         self._variation = (code, parameters, low, high, levels, search.selection_key, search.variation_key)
-        self._lookup = _lookup(search.archive.tessellation)
+        self._lookup = (search.archive.n_niches, *_lookup(search.archive.tessellation))
         words = words_per_offspring(code, width)
         self._scratch = [_new_scratch(width, space.n, words) for _ in range(self._helpers + 1)]
         n_chunks = (batch_size + CHUNK - 1) // CHUNK
@@ -290,9 +307,9 @@ class CompiledLoop:
 
     def _stretch(self, evaluations: int) -> int:
         """Batches while the archive has room for another, all noted before Ctrl-C counts; how many evaluations."""
-        search, archive = self._search, self._search.archive
+        search, archive = self._search, self._archive
         space = archive.tessellation.space
-        with uninterrupted():
+        with uninterrupted(), archive.one_at_a_time:
             archive.reserve(max(self._batch_size, len(archive)))
             counts = np.zeros(_N_COUNTS, np.int64)
             counts[_ROWS] = len(archive)
@@ -335,4 +352,9 @@ class CompiledLoop:
             }
             archive.invalid += Counter({reason: n for reason, n in reasons.items() if n})
             search.evaluations += int(counts[_DONE])
+        if counts[_NO_NICHE]:
+            raise ValueError(
+                f"tessellation: expected niches from 0 to {archive.n_niches - 1}, got others for "
+                f"{counts[_NO_NICHE]} rows"
+            )
         return int(counts[_DONE])

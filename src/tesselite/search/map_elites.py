@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Added, Archive, Tessellation, as_floats
-from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.archive.archive import Added, Archive, Tessellation
+from tesselite.archive.evaluation import Direction, Evaluation, as_floats
 from tesselite.base.importing import check_not_importing
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.seeds import Purpose, checked_seed, generator, key
 from tesselite.base.threads import checked_threads
 from tesselite.emitters import operators
 from tesselite.problems.problem import Problem
-from tesselite.spaces.scaling import all_finite
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 INITIAL = 1000
@@ -76,7 +75,7 @@ class MapElites:
             self._operator = self.variation.compiled(solution_space)
         self.initial = initial
         self.seed = checked_seed(seed)
-        self.archive = Archive(
+        self._archive = Archive(
             tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
         )
         self.evaluations = 0
@@ -85,7 +84,21 @@ class MapElites:
         self.variation_key = key(self.seed, Purpose.VARIATION)
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
-        self._children: Rows = np.empty((0, solution_space.width))  # what `ask` breeds into, again and again
+        self._children: Rows = np.empty((0, self._archive.width))  # what `ask` breeds into, again and again
+
+    @property
+    def archive(self) -> Archive:
+        """The elites. It may be replaced by another archive of the same kind of solutions and direction."""
+        return self._archive
+
+    @archive.setter
+    def archive(self, archive: Archive) -> None:
+        if not isinstance(archive, Archive):
+            raise ValueError(f"archive: expected an Archive, got {archive!r:.80}")
+        ours, theirs = _kind(self._archive), _kind(archive)
+        if ours != theirs:
+            raise ValueError(f"archive: expected one with {ours}, got {theirs}")
+        self._archive = archive
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
         """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
@@ -103,8 +116,20 @@ class MapElites:
         The rows may be overwritten by the next call.
         """
         if first < self.initial or not len(self.archive):
-            return self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
+            drawn = self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
+            return self._checked_rows("solution_space.random", drawn, n)
+        self.archive.reserve(0)  # checks that its rows are whole
         return self._offspring(n, first)
+
+    def _checked_rows(self, name: str, rows: Any, n: int) -> Rows:
+        """What user code gave as n solutions, if that is what it is; otherwise ValueError."""
+        array, archive = np.asarray(rows), self.archive
+        if array.shape != (n, archive.width) or array.dtype != archive.dtype:
+            raise ValueError(
+                f"{name}: expected {n} rows of shape ({n}, {archive.width}) and {archive.dtype}, "
+                f"got {array.shape} and {array.dtype}"
+            )
+        return array
 
     def _offspring(self, n: int, first: int) -> Rows:
         from tesselite.emitters.breeding import breed, draw_parents
@@ -112,7 +137,7 @@ class MapElites:
         elites, filled = self.archive.solutions, len(self.archive)
         if isinstance(self.variation, operators.Operator):
             if len(self._children) < n:
-                self._children = np.empty((n, self.solution_space.width))
+                self._children = np.empty((n, self.archive.width))
             children = self._children[:n]
             code, parameters, low, high, levels = self._operator
             breed(
@@ -143,27 +168,26 @@ class MapElites:
             ) from None
         if len(children) != n:
             raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
-        return children
+        return self._checked_rows("variation", children, n)
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
         solutions = self._told()
-        fitness, features = as_floats(fitness), as_floats(features)
+        try:
+            fitness, features = as_floats(fitness), as_floats(features)
+        except OverflowError as error:  # 10**400
+            raise ValueError(f"tell: expected numbers that fit into 64 bits ({error})") from None
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
         if (fitness.shape, features.shape) != expected:
             raise ValueError(
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
                 f"got {fitness.shape} and {features.shape}"
             )
-        valid = np.empty(len(solutions), np.bool_)
-        good = all_finite(fitness, features, valid)
-        return self.tell_evaluation(Evaluation(fitness, features, valid) if good else Evaluation.of(fitness, features))
+        return self.tell_evaluation(Evaluation(fitness, features, np.ones(len(solutions), np.bool_)))
 
     def tell_evaluation(self, evaluated: Evaluation) -> Added:
-        """`tell` what `Problem.evaluate` returned for the last ask."""
+        """`tell` what `Problem.evaluate` returned for the last ask; it is checked as `tell` checks its arguments."""
         solutions = self._told()
-        if len(evaluated) != len(solutions):
-            raise ValueError(f"tell: expected {len(solutions)} results, got {len(evaluated)}")
         with uninterrupted():
             added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
             self.evaluations += len(solutions)
@@ -268,9 +292,12 @@ def batches(
     is recorded there does not depend on speed.
     """
     n_threads = checked_threads(threads)
-    loop, stretch = None, batch_size
+    batch_size = min(batch_size, evaluations)  # memory is for batches that there are
+    loop, stretch, archive = None, batch_size, search.archive
     while search.evaluations < evaluations:
         left = evaluations - search.evaluations
+        if search.archive is not archive:  # a caller put another one in its place
+            loop, archive = None, search.archive
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = _compiled_loop(search, problem, batch_size, n_threads)
         if loop:

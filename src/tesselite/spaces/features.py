@@ -64,7 +64,11 @@ class FeatureSpace:
         span = self._scaled(self.high[None, :])[0] - self._from
         if not (np.isfinite(self._from).all() and np.isfinite(span).all() and (span > 0).all()):
             raise ValueError("scales: expected strictly increasing maps that are finite at both bounds")
-        self.per_unit: Array = 1.0 / span
+        with np.errstate(over="ignore"):
+            self.per_unit: Array = 1.0 / span
+        if not np.isfinite(self.per_unit).all():
+            name = self.names[int(np.argmin(np.isfinite(self.per_unit)))]
+            raise ValueError(f"features: the bounds of {name!r} are too close to each other to be scaled to [0, 1]")
 
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:

@@ -29,13 +29,12 @@ def scale_rows(
 
 
 @kernel()
-def all_finite(fitness: Floats, features: Floats, valid: npt.NDArray[np.bool_]) -> bool:
-    """Whether fitness (n,) and features (n, d) are finite throughout; `valid` (n,) becomes True where they are."""
-    total = True
+def all_valid(fitness: Floats, features: Floats, valid: npt.NDArray[np.bool_]) -> bool:
+    """Whether all rows are marked valid, and fitness (n,) and features (n, d) are finite throughout."""
+    result = True
     for i in range(fitness.shape[0]):
         sum_of_zeros = fitness[i] * 0.0  # a product with 0 is 0 unless a factor is NaN or infinite
         for j in range(features.shape[1]):
             sum_of_zeros += features[i, j] * 0.0
-        valid[i] = sum_of_zeros == 0.0
-        total &= valid[i]
-    return total
+        result &= valid[i] & (sum_of_zeros == 0.0)
+    return result

@@ -16,11 +16,13 @@ Ints = npt.NDArray[np.int64]
 def find_cells(unit: Floats, out: Ints, start: int, stop: int, cells: Floats, strides: Ints, shift: float) -> None:
     """out[start:stop] = the niches of those unit-scaled rows (n, d), in a grid of so many cells per axis.
 
-    `shift` is 0, or a half for cells around whole numbers.
+    `shift` is 0, or a half for cells around whole numbers. Every row gets a niche of the grid, whatever its values
+    are; NaN counts as 0.
     """
     for i in range(start, stop):
         niche = 0
         for j in range(cells.shape[0]):
-            cell = min(max(np.floor(unit[i, j] * cells[j] * UP_A_HAIR + shift), 0.0), cells[j] - 1.0)
+            cell = np.floor(unit[i, j] * cells[j] * UP_A_HAIR + shift)
+            cell = min(cell, cells[j] - 1.0) if cell > 0.0 else 0.0
             niche += np.int64(cell) * strides[j]
         out[i] = niche

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.filtered import filtered_rows
 from tesselite.tessellation.nearest.table import fetch_candidates, table_search
-from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, tree_search
+from tesselite.tessellation.nearest.tree import FANOUT, brute_rows, finite, tree_search
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -36,8 +36,8 @@ def find_rows(
 ) -> None:
     """out[start:stop] = ids of the centroids nearest to those rows of unit-scaled points, the lowest id on ties.
 
-    `points` (n, d), `out` (n,), `centroids` (k, d) unit-scaled; `code`, `floats` and `ints` are an index's. A row
-    that is not finite gets 0: check before.
+    `points` (n, d), `out` (n,), `centroids` (k, d) unit-scaled; `code`, `floats` and `ints` are an index's. Every
+    row gets one of the k ids, whatever its values are; infinity counts as the largest finite number.
     """
     if code == FILTERED:
         filtered_rows(points, out, start, stop, centroids, floats, ints)
@@ -66,5 +66,5 @@ def find_rows(
             out[i] = table_search(points[i, 0], points[i, 1], centroids, ints, ints[4])
         else:
             for j in range(d):
-                x[j] = points[i, j]
+                x[j] = finite(points[i, j])
             out[i] = tree_search(x, floats, ints, kind, p, sums, bounds, path)

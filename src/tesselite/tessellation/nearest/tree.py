@@ -34,6 +34,8 @@ BLOCK = 32  # centroids in a block: four vectors of eight
 FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
 HEADER = 48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
 
+_MOST = float(np.finfo(np.float64).max)
+
 # Which formula sums up an axis.
 SQUARE, ABSOLUTE, LARGEST, ROOT, POWER = 0, 1, 2, 3, 4
 
@@ -319,6 +321,14 @@ def tree_search(
 
 
 @kernel()
+def finite(x: float) -> float:
+    """x, or the finite number nearest to it, the lowest for NaN: so that what pads the tables is infinitely far."""
+    if abs(x) <= _MOST:
+        return x
+    return _MOST if x > 0.0 else -_MOST
+
+
+@kernel()
 def brute_rows(
     points: Floats, out: Ints, start: int, stop: int, floats: Floats, ints: Ints, kind: int, p: float
 ) -> None:
@@ -333,7 +343,7 @@ def brute_rows(
             best[r] = np.inf
             out[first + r] = 0
             for j in range(d):
-                x[r, j] = points[first + r, j]
+                x[r, j] = finite(points[first + r, j])
         for block in range(ints[1]):
             for r in range(m):
                 best[r], out[first + r] = scan_block(x[r], floats, block, ints, kind, p, sums, best[r], out[first + r])

@@ -1,0 +1,463 @@
+"""Whatever comes from users, files or user code is checked: compiled code never indexes with anything else."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import njit
+
+import tesselite as tl
+from tesselite.archive.evaluation import MARKED_INVALID
+from tesselite.search.map_elites import batches
+from tesselite.tessellation.nearest.index import KINDS, build_index
+
+SQUARE = tl.FeatureSpace({"a": (0, 1), "b": (0, 1)})
+EXTREMES = (
+    *(0.0, 0.3, 1.0, -3.0, 5e-324, 1e-310, 2.0**54, 2.0**60, 1e100, -1e100, 1e154, 1e155, -1e200),
+    *(1.7e308, -1.7e308, np.inf, -np.inf, np.nan),
+)
+NORMS = (2.0, 1.0, 0.5, np.inf, 3.0, 0.05, 64.0, 1000.0)
+CENTROIDS = {shape: np.random.default_rng(0).random(shape) for shape in ((40, 1), (40, 2), (700, 3), (200, 30))}
+
+
+def kinds_for(d, p):
+    return [kind for kind in KINDS if (p == 2.0 or kind in ("tree", "brute")) and (kind != "table" or d == 2)]
+
+
+# -- look-ups ----------------------------------------------------------------------------------------------------------
+
+
+def check_lookups(shape, p, rows):
+    """Every index gives every row one of the centroids, and all of them the same one, as brute force does."""
+    centroids = CENTROIDS[shape]
+    found = {kind: build_index(centroids, p, kind).query(rows) for kind in kinds_for(shape[1], p)}
+    for kind, niches in found.items():
+        assert ((niches >= 0) & (niches < len(centroids))).all(), kind
+        assert np.array_equal(niches, found["brute"]), kind
+
+
+@pytest.mark.parametrize("p", NORMS)
+@pytest.mark.parametrize("shape", CENTROIDS, ids=str)
+def test_every_lookup_gives_a_niche_whatever_the_values(shape, p):
+    rng = np.random.default_rng(1)
+    rows = rng.choice(EXTREMES, (300, shape[1]))
+    rows[::3] = rng.random((100, shape[1]))
+    rows[np.arange(0, 300, 3), rng.integers(0, shape[1], 100)] = rng.choice(EXTREMES, 100)
+    check_lookups(shape, p, rows)
+
+
+FUZZ_ROWS = st.tuples(st.sampled_from(list(CENTROIDS)), st.sampled_from(NORMS), st.randoms(use_true_random=False))
+
+
+def fuzz_lookups(case):
+    shape, p, random = case
+    values = [random.choice(EXTREMES) if random.random() < 0.5 else random.uniform(-2, 3) for _ in range(12 * shape[1])]
+    rows = np.array(values).reshape(12, shape[1]) * 10.0 ** random.randint(-5, 5)
+    check_lookups(shape, p, rows)
+
+
+@pytest.mark.slow
+@given(FUZZ_ROWS)
+@settings(max_examples=5000)
+def test_fuzzed_lookups(case):
+    fuzz_lookups(case)
+
+
+@pytest.mark.parametrize("shape", [(1,), (7, 9), (2,) * 50, (2**53, 2**9)], ids=str)
+def test_every_row_has_a_cell_of_a_grid(shape):
+    grid = tl.GridTessellation(tl.FeatureSpace.unit(len(shape)), list(shape))
+    rows = np.random.default_rng(1).choice(EXTREMES, (500, len(shape)))
+    niches = grid.niches_of_unit(rows)
+    assert ((niches >= 0) & (niches < grid.n_niches)).all()
+    inside = np.where(np.isnan(rows), 0.0, rows).clip(0.0, 1.0)
+    assert np.array_equal(niches, grid.niches_of_unit(inside))
+
+
+@pytest.mark.parametrize("p", [3.0, 2.0, np.inf])
+@pytest.mark.parametrize("value", [1e308, -1e308])
+def test_a_feature_that_overflows_when_it_is_scaled_goes_to_a_niche(p, value):
+    archive = tl.Archive(tl.cvt(tl.FeatureSpace({"a": (0, 0.5)}), 500, seed=1, p=p), 2)
+    added = archive.add(np.zeros((1, 2)), [1.0], [[value]])
+    assert added.count(tl.Status.NEW) == 1
+    assert archive.out_of_bounds == 1
+    assert added.niches[0] in archive
+
+
+def test_bounds_that_cannot_be_scaled_are_refused():
+    with pytest.raises(ValueError, match="the bounds of 'b' are too close"):
+        tl.FeatureSpace({"a": (0, 1), "b": (0, 1e-310)})
+
+
+@pytest.mark.parametrize("tessellation", ["grid", "cvt"])
+def test_the_compiled_loop_survives_features_that_overflow(tessellation):
+    space = tl.FeatureSpace({"a": (0, 0.5), "b": (0, 0.5)})
+
+    @tl.problem(solutions=tl.Box(2), features=space)
+    @njit
+    def far(x):
+        return x[0], ((x[0] - 0.5) * 1.7e308, x[1] * 1e308 if x[1] > 0.5 else x[1])
+
+    options = {"grid": [5, 5]} if tessellation == "grid" else {"n_niches": 40}
+    archive = tl.illuminate(far, evaluations=3000, initial=100, batch_size=100, seed=1, **options)
+    niches = archive.elites().niches
+    assert niches.min() >= 0
+    assert niches.max() < archive.n_niches
+    assert archive.out_of_bounds > 2000
+
+
+# -- archives from files and other processes ---------------------------------------------------------------------------
+
+
+def filled(n_niches=25):
+    archive = tl.Archive(tl.GridTessellation(SQUARE, [5, n_niches // 5]), 2)
+    rng = np.random.default_rng(0)
+    archive.add(rng.random((50, 2)), rng.random(50), rng.random((50, 2)))
+    return archive
+
+
+@pytest.mark.parametrize("n_niches", [25, 5 * 2**20], ids=["few niches", "many niches"])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"niches": lambda a: np.where(np.arange(len(a)) == 3, 10**9, a)}, "niches from 0 to"),
+        ({"niches": lambda a: np.where(np.arange(len(a)) == 3, -1, a)}, "niches from 0 to"),
+        ({"niches": lambda a: np.where(np.arange(len(a)) == 3, a[0], a)}, "each once"),
+        ({"niches": lambda a: a.astype(float)}, "whole numbers"),
+        ({"niches": lambda a: a[:-1]}, "expected"),
+        ({"fitness": lambda a: a[:-1]}, "expected"),
+        ({"fitness": lambda a: a * np.nan}, "finite"),
+        ({"features": lambda a: a[:, :1]}, "2 features"),
+        ({"features": lambda a: a * np.inf}, "finite"),
+        ({"solutions": lambda a: a[:, :1]}, "width 2"),
+        ({"evaluations": lambda a: a[:-1]}, "expected"),
+    ],
+)
+def test_restore_takes_only_what_is_an_archive(n_niches, change, message):
+    archive = filled(n_niches)
+    elites = archive.in_order_of_filling()
+    with np.errstate(invalid="ignore"):
+        broken = replace(elites, **{name: f(getattr(elites, name)) for name, f in change.items()})
+    other = archive.empty_copy()
+    with pytest.raises(ValueError, match=message):
+        other.restore(broken)
+    assert len(other) == 0
+    other.restore(elites)
+    assert other.equals(archive)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [("niche", [10**12, 3]), ("niche", [-5, 3]), ("niche", [3, 3]), ("order", [0, 0]), ("order", [5, -2])],
+)
+def test_a_crafted_file_with_the_right_digest_is_refused(tmp_path, column, values):
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from tesselite.archive import file
+    from tesselite.base.checksum import sealed
+
+    archive = tl.Archive(tl.GridTessellation(SQUARE, [5, 5]), 2)
+    archive.add(np.zeros((2, 2)), [1.0, 2.0], [[0.1, 0.1], [0.9, 0.9]])
+    path = archive.save(tmp_path / "a.parquet")
+    table = pq.read_table(path)
+    table = table.set_column(table.column_names.index(column), column, pa.array(values, pa.int64()))
+    about = json.loads(table.schema.metadata[b"tesselite"])
+    del about["digest"]
+    about = sealed(about, file._columns(table))
+    pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about).encode()}), path)
+    with pytest.raises(ValueError, match=r"a\.parquet: .*expected"):
+        tl.Archive.load(path)
+
+
+def test_archives_that_only_claim_the_same_tessellation_are_not_merged():
+    few, many = tl.Archive(Own(5), 1), tl.Archive(Own(50), 1)
+    many.tessellation.answer = lambda unit: np.full(len(unit), 49)
+    many.add([[0.0]], [1.0], [[0.1, 0.1]])
+    with pytest.raises(ValueError, match="same tessellation"):
+        few.merge(many)
+
+
+# -- user code ---------------------------------------------------------------------------------------------------------
+
+
+class Own:
+    """A tessellation of a user's, which answers what it likes."""
+
+    space = SQUARE
+
+    def __init__(self, n_niches, answer=lambda unit: np.zeros(len(unit), np.int64), tie_breaking=()):
+        self.n_niches, self.answer, self.tie_breaking = n_niches, answer, tie_breaking
+
+    def niche_of(self, features):
+        return 0
+
+    def niches_of_unit(self, unit):
+        return self.answer(unit)
+
+    def fingerprint(self):
+        return "own"
+
+
+@pytest.mark.parametrize("n_niches", [10, 2**21], ids=["few niches", "many niches"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda unit: np.full(len(unit), 2**40),
+        lambda unit: np.full(len(unit), -1),
+        lambda unit: np.full(len(unit), 2**63 + 5, np.uint64),
+        lambda unit: np.zeros(len(unit) + 1, np.int64),
+        lambda unit: np.zeros(1, np.int64),
+        lambda unit: np.zeros((len(unit), 1), np.int64),
+        lambda unit: np.zeros(len(unit)),
+        lambda unit: None,
+        lambda unit: "niche",
+        lambda unit: np.r_[np.zeros(len(unit) - 1, np.int64), 2**21],
+    ],
+)
+def test_a_tessellation_that_lies_is_refused_and_nothing_is_added(n_niches, answer):
+    archive = tl.Archive(Own(n_niches, answer), 2)
+    with pytest.raises(ValueError, match=r"^tessellation: expected niches"):
+        archive.add(np.zeros((4, 2)), [1.0, 2.0, np.nan, 3.0], np.zeros((4, 2)))
+    assert len(archive) == 0
+    assert not archive.invalid
+    archive.tessellation.answer = lambda unit: np.arange(len(unit), dtype=np.int32)  # an honest one, of other integers
+    assert archive.add(np.zeros((4, 2)), [1.0, 2.0, np.nan, 3.0], np.zeros((4, 2))).niches.tolist() == [0, 1, -1, 3]
+
+
+def test_what_a_tessellation_returns_is_left_alone():
+    niches = np.arange(3)
+    niches.flags.writeable = False
+    archive = tl.Archive(Own(10, lambda unit: niches), 2)
+    archive.add(np.zeros((3, 2)), [1.0, np.nan, 2.0], np.zeros((3, 2)))
+    assert niches.tolist() == [0, 1, 2]
+
+
+def test_a_tessellation_that_changes_its_number_of_niches_does_not_change_the_archive():
+    own = Own(10)
+    archive = tl.Archive(own, 2)
+    own.n_niches, own.answer = 10**6, lambda unit: np.full(len(unit), 10**5)
+    with pytest.raises(ValueError, match="niches from 0 to 9, got 100000"):
+        archive.add(np.zeros((1, 2)), [1.0], np.zeros((1, 2)))
+    assert archive.n_niches == 10
+
+
+@pytest.mark.parametrize(
+    "own", [Own(0), Own(-1), Own(2.5), Own(2**63), Own(None), Own(9, tie_breaking=[2.0] * 3), object(), True, None]
+)
+def test_what_is_not_a_tessellation_is_refused(own):
+    with pytest.raises(ValueError, match=r"^tessellation: expected"):
+        tl.Archive(own, 2)
+    with pytest.raises(ValueError, match=r"^tessellation: expected"):
+        tl.MapElites(tl.Box(2), own)
+
+
+class Lying(tl.Problem):
+    """A problem of a user's whose `evaluate_rows` returns what it likes."""
+
+    name = "lying"
+    solutions = tl.Box(2)
+    features = SQUARE
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def evaluate_rows(self, rows, scenario, threads):
+        return self.answer(rows)
+
+
+def honest(rows):
+    return tl.Evaluation.of(rows.sum(axis=1), rows)
+
+
+WRONG = {
+    "too few features": lambda e: replace(e, features=e.features[:, :1].copy()),
+    "too many features": lambda e: replace(e, features=np.tile(e.features, 2)),
+    "flat features": lambda e: replace(e, features=e.features[:, 0].copy()),
+    "too few fitnesses": lambda e: replace(e, fitness=e.fitness[:-1]),
+    "fitness in a column": lambda e: replace(e, fitness=e.fitness[:, None]),
+    "too few rows": lambda e: replace(e, fitness=e.fitness[:-1], features=e.features[:-1], valid=e.valid[:-1]),
+    "too many rows": lambda e: tl.Evaluation.joined([e, e]),
+    "too few valid": lambda e: replace(e, valid=e.valid[:1]),
+    "valid in numbers": lambda e: replace(e, valid=np.full(len(e), 2)),
+    "texts": lambda e: replace(e, fitness=["good"] * len(e)),
+    "ragged": lambda e: replace(e, features=[[1.0]] + [[1.0, 2.0]] * (len(e) - 1)),
+    "huge": lambda e: replace(e, fitness=[10**400] * len(e)),
+    "a reason for a row that is not there": lambda e: replace(e, reasons={10**9: "why"}),
+    "a reason for no row": lambda e: replace(e, reasons={"first": "why"}),
+    "a tuple": lambda e: (e.fitness, e.features),
+    "nothing": lambda e: None,
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_problem_that_returns_something_else_is_refused(name):
+    problem = Lying(lambda rows: WRONG[name](honest(rows)))
+    with pytest.raises(ValueError, match=r"^evaluation: expected"):
+        problem.evaluate(np.full((3, 2), 0.5))
+    with pytest.raises(ValueError, match=r"^evaluation: expected"):
+        tl.illuminate(problem, grid=[4, 4], evaluations=300, initial=100, seed=1)
+    search = tl.MapElites(problem.solutions, tl.GridTessellation(SQUARE, [4, 4]), seed=1)
+    asked = search.ask(5)
+    with pytest.raises(ValueError, match=r"^evaluation: expected"):
+        search.tell_evaluation(problem.answer(asked))
+    assert len(search.archive) == search.evaluations == 0
+    search.tell_evaluation(honest(asked))  # the right answer is still welcome
+    assert search.evaluations == 5
+
+
+def test_nothing_that_is_not_finite_counts_as_valid_and_all_that_is_invalid_is_counted():
+    fitness = np.array([1.0, np.nan, 2.0, 3.0, 4.0])
+    features = np.array([[0.1, 0.1], [0.2, 0.2], [np.inf, 0.3], [0.9, 0.9], [0.7, 0.7]])
+    lie = tl.Evaluation(fitness, features, np.array([True, True, True, False, True]), {4: "why"})
+    search = tl.MapElites(tl.Box(2), tl.GridTessellation(SQUARE, [4, 4]), seed=1)
+    search.ask(5)
+    added = search.tell_evaluation(lie)
+    assert added.status.tolist() == [1, 3, 3, 3, 3]
+    assert added.niches.tolist() == [0, -1, -1, -1, -1]
+    reasons = {"fitness is NaN or infinite": 1, "a feature is NaN or infinite": 1, MARKED_INVALID: 1, "why": 1}
+    assert search.archive.invalid == reasons
+    assert features[2, 0] == np.inf  # what came is left alone
+
+
+class OwnSpace:
+    """A solution space of a user's that draws and accepts what it likes."""
+
+    width, dtype = 2, np.dtype(np.float64)
+
+    def __init__(self, drawn):
+        self.drawn = drawn
+
+    def random(self, n, rng):
+        return self.drawn(n)
+
+    vary = staticmethod(lambda parents, rng: parents)
+
+    def validate(self, solutions):
+        return np.asarray(solutions)
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        lambda n: np.zeros((n, 1)),
+        lambda n: np.zeros((n + 1, 2)),
+        lambda n: np.zeros(n),
+        lambda n: np.zeros((n, 2), np.float32),
+        lambda n: None,
+    ],
+)
+def test_a_space_that_draws_other_solutions_is_refused(drawn):
+    search = tl.MapElites(OwnSpace(drawn), tl.GridTessellation(SQUARE, [4, 4]), seed=1)
+    with pytest.raises(ValueError, match=r"^solution_space\.random: expected 5 rows"):
+        search.ask(5)
+
+
+@njit
+def slope(x):
+    return x[0], (x[0], x[1])
+
+
+SLOPE = tl.problem(solutions=tl.Box(2), features=SQUARE)(slope)
+
+
+def run_with(callback, problem=SLOPE):
+    tl.illuminate(problem, grid=[8, 8], evaluations=20_000, initial=100, batch_size=100, seed=1, progress=callback)
+
+
+def test_a_callback_may_put_another_archive_in_place():
+    """The loop goes on with it, on its own tessellation, as if the search had always had it."""
+    kept = []
+
+    def callback(search):
+        if search.evaluations >= 2000 and not kept:
+            kept.append(search.archive)
+            search.archive = tl.Archive(tl.GridTessellation(SQUARE, [2, 2]), 2)
+
+    run_with(lambda search: (callback(search), kept and kept.append(search.archive)))
+    assert len(kept[0]) == 64
+    assert kept[-1].n_niches == 4
+    assert len(kept[-1]) == 4
+    assert kept[-1].elites().niches.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 3)),
+        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 2, dtype=np.float32)),
+        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 2, direction="min")),
+        lambda s: setattr(s, "archive", None),
+        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(3), [8] * 3), 2)),
+        lambda s: setattr(s.archive, "_fitness", np.zeros(3)),
+        lambda s: setattr(s.archive, "_solutions", np.zeros((64, 1))),
+        lambda s: setattr(s.archive, "_solutions", np.zeros((64, 2), np.float32)),
+        lambda s: setattr(s.archive, "_features", np.zeros((64, 1))),
+        lambda s: setattr(s.archive, "_niches", np.zeros(1, np.int64)),
+        lambda s: setattr(s.archive, "_evaluations", np.zeros(1, np.int64)),
+        lambda s: setattr(s.archive, "_index", (np.empty(0, np.int64), np.full(1, -1))),
+        lambda s: s.archive.note_filled(10**9),
+        lambda s: s.archive.tessellation.strides.__setitem__(slice(None), 10**12),
+    ],
+)
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+def test_a_callback_that_breaks_the_archive_is_an_error(change, compiled):
+    problem = SLOPE if compiled else Lying(honest)
+    with pytest.raises(ValueError, match=r"expected|replaced or resized"):
+        run_with(change, problem)
+
+
+def test_a_problem_of_other_spaces_than_the_search_is_refused():
+    for solutions, features in ((tl.Box(3), SQUARE), (tl.Box(2), tl.FeatureSpace.unit(3))):
+        search = tl.MapElites(solutions, tl.GridTessellation(features, [4] * features.n), initial=10, seed=1)
+        search.tell(np.ones(10), np.full((len(search.ask(10)), features.n), 0.5))
+        with pytest.raises(ValueError, match=r"^problem: expected solutions and features like the search's"):
+            list(batches(search, SLOPE, 1000))
+
+
+# -- threads -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_archive_refuses_a_second_thread():
+    inside, go_on = threading.Event(), threading.Event()
+    archive = filled()
+
+    def hold():
+        with archive.one_at_a_time:
+            inside.set()
+            go_on.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    inside.wait()
+    try:
+        before = archive.copy()
+        for change in (
+            lambda: archive.add(np.zeros((1, 2)), [9.0], [[0.5, 0.5]]),
+            lambda: archive.merge(before),
+            lambda: before.empty_copy().merge(before) and archive.merge(before),
+        ):
+            with pytest.raises(RuntimeError, match="another thread is changing it"):
+                change()
+        assert archive.equals(before)
+    finally:
+        go_on.set()
+        holder.join()
+    archive.add(np.zeros((1, 2)), [9.0], [[0.5, 0.5]])
+
+
+def test_copies_of_an_archive_have_a_turn_of_their_own():
+    archive = filled()
+    with archive.one_at_a_time:
+        for other in (archive.copy(), copy.deepcopy(archive), pickle.loads(pickle.dumps(archive))):
+            other.add(np.zeros((1, 2)), [9.0], [[0.5, 0.5]])
+            assert other.best_fitness == 9.0
+    assert archive.best_fitness < 1.0
