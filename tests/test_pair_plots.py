@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.collections import PathCollection
 
 import tesselite as tl
-from report_runs import bowl_run
+from report_runs import bowl, bowl_run
 from tesselite.archive.archive import Archive
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
@@ -193,12 +193,7 @@ def test_many_elites_are_thinned_evenly_and_counted_in_full(monkeypatch):
 
 @pytest.mark.parametrize(("n", "expected"), [(2, False), (3, True)])
 def test_a_runs_pictures_have_pairs_beyond_two_features(tmp_path, monkeypatch, n, expected):
-    class Drawless:
-        @staticmethod
-        def draw(*_):
-            return []
-
-    monkeypatch.setattr("tesselite.report.plots.problem_of", lambda *_: Drawless())
+    monkeypatch.setattr("tesselite.report.plots.problem_of", lambda *_: bowl(n))
     folder = bowl_run(tmp_path / "run", n, n_niches=None, grid=2, evaluations=600)
     names = [file.name for file in plot_run(folder, tmp_path / "figures", "svg")]
     assert names == ["progress.svg", "archive.svg"] + ["archive-pairs.svg"] * expected

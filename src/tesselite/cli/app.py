@@ -332,12 +332,16 @@ def plot(
         Path | None, typer.Option("--out", "-o", help="Folder of the pictures; DIR/figures by default.")
     ] = None,
     kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A parallel axis; can be repeated. Default: the 24 that vary most."),
+    ] = None,
     json_: JsonOption = False,
 ) -> None:
     """Draw a run: its progress, its archive, and what its problem has to show."""
     from tesselite.cli.picturing import plot as draw
 
-    draw(folder, out, kind.value, json_)
+    draw(folder, out, kind.value, feature, json_)
 
 
 @app.command("film")

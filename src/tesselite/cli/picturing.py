@@ -9,14 +9,14 @@ import typer
 from tesselite.cli.display import print_json
 
 
-def plot(folder: Path, out: Path | None, kind: str, as_json: bool) -> None:
+def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
     """Draw a run and say where the pictures are."""
     from tesselite.report.plots import plot_run
 
     out = out or folder / "figures"
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
-    files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True))
+    files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True), features or None)
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return

@@ -24,7 +24,8 @@ class Problem(ABC):
     counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
     archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
     process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
-    so that no run is continued with another one; empty for the usual one.
+    so that no run is continued with another one; empty for the usual one. `y_down` says that pictures of two features
+    let the second grow downwards, as in the coordinates of a screen.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Problem(ABC):
     direction: Direction = "max"
     floor: float | None = None
     scenarios: tuple[str, ...] = ()
+    y_down: bool = False
 
     def evaluate(self, solutions: Any, scenario: str | None = None, threads: int | None = None) -> Evaluation:
         """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.report.principal import Components, principal_components
 from tesselite.report.style import FITNESS_COLOURS
+from tesselite.report.texts import short
 
 _COMPONENTS = 4
 _PANEL_INCHES, _MARGIN_INCHES = 2.1, 1.2
@@ -21,7 +22,6 @@ _POINTS_SHOWN = 20_000
 _MOST_BARS = 40
 _BAR_COLOUR = "#8a8a8a"
 _NAMES_SHOWN = 3
-_LETTERS_SHOWN = 20
 
 
 def pair_components(archive: Archive) -> Components | None:
@@ -121,11 +121,5 @@ def _weights(names: tuple[str, ...], components: Components) -> str:
     for i, axis in enumerate(components.axes):
         largest = np.argsort(-np.abs(axis), kind="stable")[:_NAMES_SHOWN]
         weights = [f"{axis[j]:+.2f}".replace("-", "\N{MINUS SIGN}") for j in largest]
-        lines.append(f"{i + 1}: " + ", ".join(f"{w} {_short(names[j])}" for w, j in zip(weights, largest, strict=True)))
+        lines.append(f"{i + 1}: " + ", ".join(f"{w} {short(names[j])}" for w, j in zip(weights, largest, strict=True)))
     return "\n".join(lines)
-
-
-def _short(name: str) -> str:
-    """A name with its middle left out if it is long: names of features often differ at their ends."""
-    half = _LETTERS_SHOWN // 2
-    return name if len(name) <= _LETTERS_SHOWN else f"{name[: half - 1]}…{name[-half:]}"

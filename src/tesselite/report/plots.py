@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tesselite.problems.problem import Problem
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
 from tesselite.report.progress import draw_progress
@@ -13,15 +14,27 @@ from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import problem_of, run_archive
 
 
-def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], object] = lambda _: None) -> list[Path]:
+def plot_run(
+    folder: Path,
+    out: Path,
+    kind: str = "png",
+    say: Callable[[str], object] = lambda _: None,
+    features: Sequence[str] | None = None,
+) -> list[Path]:
     """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
 
-    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. `say` is
-    called with the reason if the problem cannot be found here and so adds nothing.
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components.
+    `features` chooses the parallel axes; by default those of the features that vary most. `say` is called with the
+    reason if the problem cannot be found here and so adds nothing.
     """
     place = RunFolder.open(folder)
     settings, _ = place.read_settings()
     archive, _ = run_archive(folder)
+    problem: Problem | None = None
+    try:
+        problem = problem_of(folder, settings)
+    except ValueError as error:
+        say(f"without the pictures that are {settings.problem}'s own: {error}")
     files = []
     rows = place.read_progress()
     if rows:
@@ -30,16 +43,11 @@ def plot_run(folder: Path, out: Path, kind: str = "png", say: Callable[[str], ob
             files.append(save(made, out / f"progress.{kind}"))
     title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     with figure(7.2, 6.0) as made:
-        draw_archive(made, archive, title)
+        draw_archive(made, archive, title, y_down=problem is not None and problem.y_down, features=features)
         files.append(save(made, out / f"archive.{kind}"))
     components = pair_components(archive)
     if components is not None:
         with figure(*pairs_size(components)) as made:
             draw_pairs(made, archive, components, title)
             files.append(save(made, out / f"archive-pairs.{kind}"))
-    try:
-        problem = problem_of(folder, settings)
-    except ValueError as error:
-        say(f"without the pictures that are {settings.problem}'s own: {error}")
-        return files
-    return files + problem.draw(archive, out, kind)
+    return files + (problem.draw(archive, out, kind) if problem is not None else [])

@@ -1,4 +1,4 @@
-"""Principal components of an archive's features: the directions in which its elites differ most.
+"""Principal components of an archive's features: the directions, and the features, in which its elites differ most.
 
 Pictures of them are drawn in `tesselite.report.pair_plots` and on the interactive page. Pearson (1901), "On lines and
 planes of closest fit to systems of points in space".
@@ -70,3 +70,11 @@ def principal_components(rows: Floats, n_components: int) -> Components:
         axis = axis * np.sign(axis[np.argmax(sizes >= sizes.max() * (1.0 - _SAME_WEIGHT))])
         found.axes[i], found.shares[i], found.places[:, i] = axis, variance / total, centred @ axis
     return found
+
+
+def most_varied(rows: Floats, most: int) -> list[int]:
+    """The columns of rows (m, d) with the largest variances, at most so many, in their own order."""
+    if rows.shape[1] <= most:
+        return list(range(rows.shape[1]))
+    variances = rows.var(axis=0) if len(rows) else np.zeros(rows.shape[1])
+    return sorted(np.argsort(-variances, kind="stable")[:most].tolist())

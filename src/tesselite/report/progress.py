@@ -24,5 +24,6 @@ def draw_progress(made: Any, rows: Sequence[Mapping[str, float | None]], title: 
         ax.plot(evaluations, [row[name] if row[name] is not None else float("nan") for row in rows], color=colour)
         ax.set(title=label, xlabel="evaluations")
         ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+        ax.ticklabel_format(axis="y", useOffset=False)
         ax.grid(alpha=0.25)
     made.suptitle(title, parse_math=False)

@@ -63,6 +63,7 @@ class Maze(Problem):
     """
 
     direction = "min"
+    y_down = True
 
     def __init__(
         self,
