@@ -87,3 +87,34 @@ def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...]
     options = {"evaluations": 2000, "initial": 500, "seed": 1, "n_niches": 200, **options}
     start(bowl(n, names), folder, spec=spec, **options)
     return folder
+
+
+def numbers_run(folder: Path, function: Any, features: FeatureSpace, width: int = 3, **options: Any) -> Path:
+    """A finished run of a function of rows in the unit box, which no name finds again."""
+    problem = FunctionProblem(function, solutions=tl.Box(width), features=features, batch=True, name=folder.name)
+    options = {"evaluations": 600, "initial": 300, "seed": 1, "n_niches": 60, **options}
+    start(problem, folder, spec=folder.name, **options)
+    return folder
+
+
+def odd_runs(folder: Path) -> list[Path]:
+    """Runs with numbers and names that are hard to show."""
+    two = FeatureSpace({"speed [m/s]": (0.0, 1.0), "height (cm)": (0.0, 1.0)})
+    near = FeatureSpace({"a": (-1000.7, -1000.3), "b": (-1000.7, -1000.3)})
+    log = FeatureSpace({"mass": (1e-3, 1e3), "x0": (0.0, 1.0), "x2": (1.0, 100.0)}, scales={"mass": "log", "x2": "log"})
+    names = [f"{kind} of joint {j}" for j in range(12) for kind in ("amplitude", "phase", "duty factor")]
+    joints = FeatureSpace(dict.fromkeys(names, (0.0, 1.0)))
+    return [
+        numbers_run(folder / "near", lambda r: (-1000.3 - 0.4 * r[:, 2], -1000.3 - 0.4 * r[:, :2]), near),
+        numbers_run(folder / "huge", lambda r: (1e300 * (r[:, 2] - 0.5), r[:, :2]), two),
+        numbers_run(folder / "constant", lambda r: (np.full(len(r), 2.5), r[:, :2]), two),
+        numbers_run(folder / "one", lambda r: (r[:, 1], r[:, :1]), FeatureSpace({"size": (0.0, 1.0)})),
+        numbers_run(
+            folder / "log",
+            lambda r: (r.sum(axis=1), np.column_stack([10 ** (6 * r[:, 0] - 3), r[:, 1], 100 ** r[:, 2]])),
+            log,
+        ),
+        numbers_run(
+            folder / "joints", lambda r: (r.sum(axis=1), r * np.tile([0.2, 1.0, 0.5], 12)), joints, 36, n_niches=40
+        ),
+    ]

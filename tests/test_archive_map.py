@@ -7,14 +7,14 @@ import pytest
 
 import tesselite as tl
 from report_runs import bowl_run
-from tesselite.archive import Archive
+from tesselite.archive.archive import Archive
 from tesselite.problems.maze_navigation import maze
 from tesselite.report.archive_map import draw_archive
 from tesselite.report.plots import plot_run
 from tesselite.report.principal import most_varied
 from tesselite.report.style import figure
 from tesselite.report.texts import apart, short
-from tesselite.run import start
+from tesselite.runs.run import start
 
 
 def filled(tessellation, features, fitness, direction="max"):

@@ -23,7 +23,7 @@ from tesselite.runs.folder import check_output
 _SCRIPTS = tuple(
     f"{name}.js"
     for name in (
-        *("page", "colours", "elites", "map", "axes", "scatter", "views", "inspector"),
+        *("page", "numbers", "colours", "elites", "frame", "map", "axes", "scatter", "views", "inspector"),
         *("charts", "comparison", "live", "main"),
     )
 )

@@ -21,6 +21,7 @@ from tesselite.problems.problem import Problem
 from tesselite.report.page.niches import describe_features, from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
+from tesselite.report.principal import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Settings
 from tesselite.runs.problem import problem_of, protection_options, protection_shown, run_archive
 
@@ -31,7 +32,7 @@ EXACT_BYTES = 6_000_000
 """Solutions and features are kept exactly up to so many bytes each, in single precision beyond."""
 
 MOST_FEATURES = 64
-"""Of more features than this, evenly chosen ones are kept."""
+"""Of more features than this, those are kept that vary most."""
 
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
@@ -173,6 +174,7 @@ def describe_run(
         "problem": settings.problem,
         "state": run.state,
         "direction": direction,
+        "y_down": run.problem is not None and run.problem.y_down,
         "seed": settings.seed,
         "version": run.version,
         "budget": settings.evaluations,
@@ -219,11 +221,11 @@ def describe_run(
 def _describe_views(
     run: RunData, problem: Problem, elites: Elites, described: dict[str, Any], payload: Payload, n_bytes: int
 ) -> None:
-    """Add the views, and what is known of them without: their kind, and whether y grows downwards."""
+    """Add the views, and what is known of them without: their kind."""
     first = problem.elite_view(elites.solutions[:1]) if len(elites) else {}
     if not first:
         return
-    described["kind"], described["flip_y"] = first["kind"], bool(first.get("flip_y"))
+    described["kind"] = first["kind"]
     if not n_bytes:
         return
     described["views"] = views = describe_views(problem, elites, payload, run.scenarios, n_bytes)
@@ -259,18 +261,19 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
 
 def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes: list[str]) -> dict[str, Any]:
     space = archive.tessellation.space
-    kept = np.unique(np.linspace(0, space.n - 1, min(space.n, MOST_FEATURES)).round().astype(np.int64))
+    unit = space.to_unit(elites.features)
+    kept = most_varied(unit, MOST_FEATURES)
     if len(kept) < space.n:
-        notes.append(f"The page holds {len(kept)} of {space.n} features, evenly chosen.")
+        notes.append(f"The page holds {len(kept)} of {space.n} features, those that vary most.")
     described: dict[str, Any] = {
         "n_niches": archive.n_niches,
-        "features": describe_features(space, kept.tolist()),
+        "features": describe_features(space, kept),
         "niches": payload.add(whole_numbers(elites.niches)),
         "evaluations": payload.add(whole_numbers(elites.evaluations)),
         "fitness": payload.add(elites.fitness),
         # A column after another, so that the browser colours by one of them without a stride.
         "values": payload.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
-        "unit": payload.add(space.to_unit(elites.features)[:, kept].T.astype(np.float32)),
+        "unit": payload.add(unit[:, kept].T.astype(np.float32)),
         "solutions": payload.add(_solutions(elites.solutions, notes)),
     }
     picture = niche_picture(archive.tessellation)

@@ -1,49 +1,46 @@
-// Parallel axes: a line for each elite across the features; dragging along an axis keeps what passes there.
+// Parallel axes: a line for each elite across the chosen columns. Dragging along an axis keeps what passes there, dragging
+// its name moves it.
 "use strict";
 {
-  const MARGIN = { left: 40, right: 40, top: 14, bottom: 56 };
+  const MARGIN = { left: 40, right: 40, top: 18 };
+  const HEIGHT = 270, NARROW = 60, LEAST = 26; // pixels; below NARROW names are turned, and axes scroll below LEAST
   const AXES = 24, LINES = 3000; // more of either is a carpet
-  const plot = { axes: [], box: null, drag: null, marked: 0 };
+  const plot = { chosen: null, axes: [], box: null, drag: null, marked: "" };
 
-  const choose = (n, most) => {
-    if (n <= most) return Array.from({ length: n }, (_, i) => i);
-    return Array.from({ length: most }, (_, i) => Math.round((i * (n - 1)) / Math.max(1, most - 1)));
+  const evenly = (rows, most) => (rows.length <= most ? rows
+    : Array.from({ length: most }, (_, i) => rows[Math.round((i * (rows.length - 1)) / Math.max(1, most - 1))]));
+
+  // The features in which elites differ most, in their own order; beside a map or a single feature fitness, too.
+  const usual = (run, most) => {
+    const all = run.features.map((_, j) => j);
+    const varied = [...all].sort((a, b) => run.variances()[b] - run.variances()[a] || a - b).slice(0, most);
+    const keys = all.filter((j) => varied.includes(j)).map((j) => `feature ${j}`);
+    return run.features.length < 3 ? [...keys, "fitness"] : keys;
   };
 
-  // Names without the words that all begin with, but for the last of these: "leg 0" for "duty factor of leg 0".
-  const shortened = (names) => {
-    const words = names.map((name) => name.split(" "));
-    let same = 0;
-    while (names.length > 1 && words.every((w) => w.length > same + 1 && w[same] === words[0][same])) same++;
-    return words.map((w) => w.slice(Math.max(0, same - 1)).join(" "));
-  };
+  const most_axes = () => Math.min(AXES, Math.max(2, Math.floor(Page.by("axes-box").clientWidth / 36)));
+  const chosen = (run) => plot.chosen || usual(run, most_axes());
 
   const x_of = (i) => plot.box.left + (plot.axes.length > 1 ? (i / (plot.axes.length - 1)) * plot.box.width : plot.box.width / 2);
   const y_of = (unit) => plot.box.top + (1 - Math.max(0, Math.min(1, unit))) * plot.box.height;
+  const room = () => plot.box.width / Math.max(1, plot.axes.length - 1);
+  const marked = () => Math.max(0, plot.axes.indexOf(plot.marked));
 
-  // The axis that the keys act on; on a smaller screen there may be fewer.
-  const marked_axis = () => Math.min(plot.marked, plot.axes.length - 1);
-
-  const draw = () => {
-    const run = Page.run;
-    if (!run || run.archive.picture || run.features.length < 2) return;
-    const canvas = Page.by("axes");
-    const { context, width, height } = Page.fit(canvas, 320);
-    plot.box = { left: MARGIN.left, top: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
-    plot.axes = choose(run.features.length, Math.min(AXES, Math.max(2, Math.floor(width / 36))));
+  const draw_lines = (context, run) => {
     const { shades, missing, reversed } = run.shades(Page.colour);
     const { names } = Page.colours.ramp(reversed);
+    const units = plot.axes.map((key) => run.column(key).unit);
     // Of many lines those that the filter keeps come first.
     const all = Array.from({ length: run.n }, (_, row) => row);
-    const thin = (rows, most) => choose(rows.length, most).map((i) => rows[i]);
-    const kept = thin(all.filter((row) => run.mask[row]), LINES);
-    const others = thin(all.filter((row) => !run.mask[row]), LINES - kept.length);
-    const n_lines = kept.length + others.length;
+    const kept = evenly(all.filter((row) => run.mask[row]), LINES);
+    const others = evenly(all.filter((row) => !run.mask[row]), LINES - kept.length);
     const line = (row) => {
       context.beginPath();
-      plot.axes.forEach((j, i) => {
-        const y = y_of(run.features[j].unit[row]);
-        if (i) context.lineTo(x_of(i), y); else context.moveTo(x_of(i), y);
+      let broken = true; // where an elite has no value, its line has a gap
+      units.forEach((unit, i) => {
+        if (Number.isNaN(unit[row])) { broken = true; return; }
+        if (broken) context.moveTo(x_of(i), y_of(unit[row])); else context.lineTo(x_of(i), y_of(unit[row]));
+        broken = false;
       });
       context.stroke();
     };
@@ -58,107 +55,165 @@
     order.sort((a, b) => (reversed ? shades[b] - shades[a] : shades[a] - shades[b]));
     for (const row of order) { context.strokeStyle = names[shades[row]]; line(row); }
     context.globalAlpha = 1;
-    if (Page.row >= 0) { context.lineWidth = 3; context.strokeStyle = Page.css("--mark"); line(Page.row); context.lineWidth = 1; }
-    context.fillStyle = Page.css("--soft");
-    context.textBaseline = "alphabetic";
-    const texts = shortened(plot.axes.map((j) => run.features[j].name));
-    plot.axes.forEach((j, i) => {
-      const x = x_of(i), brush = run.brushes.get(j);
-      const marked = i === marked_axis() && document.activeElement === canvas;
-      context.strokeStyle = Page.css(marked ? "--accent" : "--soft");
-      context.lineWidth = marked ? 4 : 1;
-      context.beginPath();
-      context.moveTo(x, plot.box.top);
-      context.lineTo(x, plot.box.top + plot.box.height);
-      context.stroke();
-      if (brush) {
-        context.fillStyle = Page.css("--accent");
-        context.globalAlpha = 0.35;
-        context.fillRect(x - 7, y_of(brush[1]), 14, y_of(brush[0]) - y_of(brush[1]));
-        context.globalAlpha = 1;
-        context.fillStyle = Page.css("--soft");
-      }
-      context.textAlign = "center";
-      const room = plot.box.width / Math.max(1, plot.axes.length - 1);
-      const text = texts[i];
-      if (room > 60) {
-        const most = Math.max(3, Math.floor(room / 6.5));
-        // The outermost names turn inwards, where there is room.
-        context.textAlign = i === 0 ? "left" : i === plot.axes.length - 1 ? "right" : "center";
-        const edge = i === 0 ? -MARGIN.left : i === plot.axes.length - 1 ? MARGIN.right : 0;
-        context.fillText(text.length > most ? `${text.slice(0, most - 1)}…` : text, x + edge, height - 22);
-        context.textAlign = "center";
-        context.fillText(Page.number(run.features[j].low), x, height - 38);
-        context.fillText(Page.number(run.features[j].high), x, plot.box.top - 4);
-      } else {
-        context.save();
-        context.translate(x + 4, height - 6);
-        context.rotate(-Math.PI / 2);
-        context.textAlign = "left";
-        context.fillText(text.length > 8 ? `${text.slice(0, 7)}…` : text, 0, 0);
-        context.restore();
-      }
-    });
-    const thinned = [[n_lines, run.n, "elites, those that the filter keeps first"], [plot.axes.length, run.features.length, "features"]];
-    Page.by("axes-note").textContent = thinned.filter(([drawn, of]) => drawn < of)
-      .map(([drawn, of, what]) => `Drawn are ${drawn.toLocaleString("en")} of ${of.toLocaleString("en")} ${what}.`).join(" ");
-    canvas.dataset.painted = String(n_lines);
-    canvas.dataset.kept = String(kept.length);
-    canvas.dataset.marked = String(marked_axis());
+    context.lineWidth = 3;
+    if (Page.row >= 0) { context.strokeStyle = Page.css("--mark"); line(Page.row); }
+    return [kept.length, kept.length + others.length];
   };
 
-  const unit_at = (event) => {
-    const bounds = Page.by("axes").getBoundingClientRect();
-    return Math.max(0, Math.min(1, 1 - (event.clientY - bounds.top - plot.box.top) / plot.box.height));
+  const draw_axis = (context, run, i, text) => {
+    const key = plot.axes[i], x = x_of(i), { axis } = run.column(key), brush = run.brushes.get(key);
+    const bottom = plot.box.top + plot.box.height, wide = room() > NARROW, last = plot.axes.length - 1;
+    const on = i === marked() && document.activeElement === Page.by("axes");
+    context.strokeStyle = Page.css(on ? "--accent" : "--soft");
+    context.lineWidth = on ? 4 : 1;
+    context.beginPath();
+    context.moveTo(x, plot.box.top);
+    context.lineTo(x, bottom);
+    context.stroke();
+    if (brush) {
+      context.fillStyle = Page.css("--accent");
+      context.globalAlpha = 0.35;
+      context.fillRect(x - 7, y_of(brush[1]), 14, y_of(brush[0]) - y_of(brush[1]));
+      context.globalAlpha = 1;
+    }
+    context.fillStyle = Page.css(on ? "--accent" : "--soft");
+    context.textAlign = "center";
+    const ends = [axis.text(axis.low), axis.text(axis.high)];
+    if (wide || ends.every((end) => context.measureText(end).width < room() - 6)) {
+      context.fillText(ends[0], x, bottom + 14);
+      context.fillText(ends[1], x, plot.box.top - 5);
+    }
+    if (wide) {
+      // The outermost names turn inwards, where there is room.
+      context.textAlign = i === 0 ? "left" : i === last ? "right" : "center";
+      context.fillText(text, i === 0 ? x - MARGIN.left : i === last ? x + MARGIN.right : x, bottom + 31);
+      return;
+    }
+    context.save();
+    context.translate(x + 4, bottom + 22);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "right";
+    context.fillText(text, 0, 0);
+    context.restore();
   };
-  const axis_at = (event) => {
-    const x = event.clientX - Page.by("axes").getBoundingClientRect().left;
-    const i = plot.axes.findIndex((_, k) => Math.abs(x_of(k) - x) < 14);
-    return i < 0 ? -1 : plot.axes[i];
+
+  const draw = () => {
+    const run = Page.run;
+    if (!run) return;
+    const canvas = Page.by("axes"), context = Page.ruler();
+    plot.axes = chosen(run).filter((key) => run.has(key));
+    const width = Math.max(Page.by("axes-box").clientWidth, LEAST * plot.axes.length);
+    plot.box = { left: MARGIN.left, top: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: HEIGHT };
+    const texts = Page.labels(plot.axes.map((key) => run.column(key).text), room() > NARROW ? Math.max(4, Math.floor(room() / 7)) : 20);
+    const below = room() > NARROW ? 38 : 26 + Math.max(0, ...texts.map((text) => context.measureText(text).width));
+    const fitted = Page.fit(canvas, MARGIN.top + HEIGHT + below, width);
+    fitted.context.textBaseline = "alphabetic";
+    const [kept, lines] = draw_lines(fitted.context, run);
+    plot.axes.forEach((_, i) => draw_axis(fitted.context, run, i, texts[i]));
+    note(run, lines);
+    Object.assign(canvas.dataset, { painted: String(lines), kept: String(kept), marked: String(marked()), axes: plot.axes.join(",") });
   };
+
+  const note = (run, lines) => {
+    const features = plot.axes.filter((key) => key.startsWith("feature")).length, said = [];
+    const count = (n) => n.toLocaleString("en");
+    if (lines < run.n) said.push(`Drawn are ${count(lines)} of ${count(run.n)} elites, those that the filter keeps first.`);
+    if (features < run.features.length) said.push(`${features} of ${run.features.length} features are drawn${plot.chosen ? "" : ", those in which elites differ most"}.`);
+    Page.by("axes-note").textContent = said.join(" ");
+    const key = plot.axes[marked()];
+    Page.by("axis-tools").hidden = !key;
+    if (key) Page.by("axis-name").textContent = run.column(key).text;
+    document.querySelectorAll("#axes-list input").forEach((box) => { box.checked = plot.axes.includes(box.value); });
+  };
+
+  const choose = (keys) => {
+    plot.chosen = keys;
+    draw();
+    Page.tell("axes");
+  };
+  const move = (from, to) => {
+    if (to < 0 || to >= plot.axes.length || to === from) return;
+    const keys = [...plot.axes];
+    keys.splice(to, 0, ...keys.splice(from, 1));
+    choose(keys);
+  };
+
+  const open = () => {
+    const run = Page.run;
+    if (plot.chosen && !plot.chosen.every(run.has)) plot.chosen = null;
+    Page.fill(Page.by("axes-list"), ...run.columns().map(([key, text]) => Page.make("label", {}, Page.make("input", { type: "checkbox", value: key }), text)));
+    draw();
+  };
+
+  const place = (event) => {
+    const bounds = Page.by("axes").getBoundingClientRect(), x = event.clientX - bounds.left, y = event.clientY - bounds.top;
+    const nearest = Math.max(0, Math.min(plot.axes.length - 1, Math.round((x - plot.box.left) / room())));
+    return { nearest, near: Math.abs(x_of(nearest) - x) < 14, unit: Math.max(0, Math.min(1, 1 - (y - plot.box.top) / plot.box.height)), below: y > plot.box.top + plot.box.height + 6 };
+  };
+
+  const listen_pointer = (canvas) => {
+    canvas.addEventListener("pointerdown", (event) => {
+      const { nearest, near, unit, below } = place(event);
+      if (!near) return;
+      plot.marked = plot.axes[nearest];
+      plot.drag = { key: plot.marked, below, from: unit, to: unit };
+      canvas.setPointerCapture(event.pointerId);
+      draw();
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!plot.box) return;
+      const { nearest, near, unit, below } = place(event);
+      canvas.style.cursor = !near ? "default" : below ? "ew-resize" : "ns-resize";
+      if (!plot.drag) return;
+      if (plot.drag.below) { move(plot.axes.indexOf(plot.drag.key), nearest); return; }
+      plot.drag.to = unit;
+      Page.run.brushes.set(plot.drag.key, [Math.min(plot.drag.from, unit), Math.max(plot.drag.from, unit)]);
+      Page.run.filter();
+    });
+    const let_go = () => {
+      if (plot.drag && !plot.drag.below && Math.abs(plot.drag.from - plot.drag.to) < 0.01) { Page.run.brushes.delete(plot.drag.key); Page.run.filter(); }
+      plot.drag = null;
+    };
+    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, let_go);
+  };
+
+  // The same without a pointer.
+  const listen_keys = (canvas) => canvas.addEventListener("keydown", (event) => {
+    if (!Page.run || !plot.axes.length) return;
+    if (event.key === "Escape") { Page.run.brushes.clear(); Page.run.filter(); return; }
+    const aside = { ArrowLeft: -1, ArrowRight: 1 }[event.key], up = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key];
+    if (!aside && !up) return;
+    event.preventDefault();
+    if (aside && event.shiftKey) { plot.marked = plot.axes[marked()]; move(marked(), marked() + aside); return; }
+    if (aside) {
+      plot.marked = plot.axes[Math.max(0, Math.min(plot.axes.length - 1, marked() + aside))];
+      draw();
+      return;
+    }
+    const key = plot.axes[marked()], [low] = Page.run.brushes.get(key) || [0.4];
+    const next = Math.max(0, Math.min(0.8, low + up));
+    Page.run.brushes.set(key, [next, next + 0.2]);
+    Page.run.filter();
+  });
 
   Page.axes = {
     draw,
+    open,
+    chosen: () => plot.chosen,
+    choose,
     listen: () => {
       const canvas = Page.by("axes");
-      canvas.addEventListener("pointerdown", (event) => {
-        const axis = axis_at(event);
-        if (axis < 0) return;
-        plot.drag = { axis, from: unit_at(event), to: unit_at(event) };
-        plot.marked = plot.axes.indexOf(axis);
-        canvas.setPointerCapture(event.pointerId);
-      });
-      canvas.addEventListener("pointermove", (event) => {
-        canvas.style.cursor = plot.box && axis_at(event) >= 0 ? "ns-resize" : "default";
-        if (!plot.drag) return;
-        plot.drag.to = unit_at(event);
-        Page.run.brushes.set(plot.drag.axis, [Math.min(plot.drag.from, plot.drag.to), Math.max(plot.drag.from, plot.drag.to)]);
-        Page.run.filter();
-      });
-      const let_go = () => {
-        if (plot.drag && Math.abs(plot.drag.from - plot.drag.to) < 0.01) { Page.run.brushes.delete(plot.drag.axis); Page.run.filter(); }
-        plot.drag = null;
-      };
-      for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, let_go);
+      listen_pointer(canvas);
+      listen_keys(canvas);
       for (const change of ["focus", "blur"]) canvas.addEventListener(change, draw);
-      // The same without a pointer: left and right choose an axis, up and down move a window over it, Escape lets go.
-      canvas.addEventListener("keydown", (event) => {
-        if (!Page.run || !plot.axes.length) return;
-        if (event.key === "Escape") { Page.run.brushes.clear(); Page.run.filter(); return; }
-        const aside = { ArrowLeft: -1, ArrowRight: 1 }[event.key], up = { ArrowUp: 0.1, ArrowDown: -0.1 }[event.key];
-        if (!aside && !up) return;
-        event.preventDefault();
-        if (aside) {
-          plot.marked = Math.max(0, Math.min(plot.axes.length - 1, marked_axis() + aside));
-          draw();
-          return;
-        }
-        const j = plot.axes[marked_axis()];
-        const [low] = Page.run.brushes.get(j) || [0.4];
-        const next = Math.max(0, Math.min(0.8, low + up));
-        Page.run.brushes.set(j, [next, next + 0.2]);
-        Page.run.filter();
+      Page.by("axes-list").addEventListener("change", ({ target }) => {
+        choose(target.checked ? [...plot.axes, target.value] : plot.axes.filter((key) => key !== target.value));
       });
+      Page.by("axes-usual").addEventListener("click", () => choose(null));
+      Page.by("axes-all").addEventListener("click", () => choose(Page.run.columns().map(([key]) => key)));
+      const shift = (by) => { plot.marked = plot.axes[marked()]; move(marked(), marked() + by); };
+      Page.by("axis-left").addEventListener("click", () => shift(-1));
+      Page.by("axis-right").addEventListener("click", () => shift(1));
     },
   };
 }

@@ -2,6 +2,7 @@
 "use strict";
 {
   const PANELS = [["coverage", "Coverage"], ["qd_score", "QD score"], ["best_fitness", "Best fitness"], ["mean_fitness", "Mean fitness of elites"]];
+  const DRAWABLE = 1e304; // Plotly takes larger numbers for missing ones
   let ready = null;
 
   // Plotly reads some markup in texts; what users named must stay text there too.
@@ -61,9 +62,11 @@
     const groups = [...new Set(Page.document.runs.map((run) => run.group || run.name))];
     const jobs = [];
     for (const [name, heading] of PANELS) {
-      const with_values = runs.filter((run) => run.progress[name].some((value) => value !== null));
+      const with_values = runs.filter((run) => run.progress[name].some((value) => value !== null && Math.abs(value) < DRAWABLE));
       if (!with_values.length) { jobs.push(drop(`progress-${name}`)); continue; }
       const box = Page.chart_box(parent, `progress-${name}`, heading);
+      const values = with_values.flatMap((run) => run.progress[name]);
+      const text = name === "coverage" ? Page.share : Page.format(...Page.bounds(values));
       const traces = with_values.map((run) => ({
         x: run.progress[against],
         y: run.progress[name],
@@ -72,9 +75,10 @@
         name: Page.escaped(run.name),
         opacity: Page.document.runs.length > 6 ? 0.7 : 1,
         line: Page.colours.line(groups.indexOf(run.group || run.name)),
-        hovertemplate: `%{y:.4~g} at %{x:,}<extra>${Page.escaped(runs.length > 1 ? run.name : "")}</extra>`,
+        text: run.progress[name].map(text),
+        hovertemplate: `%{text} at %{x:,}<extra>${Page.escaped(runs.length > 1 ? run.name : "")}</extra>`,
       }));
-      jobs.push(Page.chart(box, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: name === "coverage" ? { tickformat: ".0%" } : { tickformat: "~g" } }));
+      jobs.push(Page.chart(box, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: { tickformat: Page.tick_format(values, name === "coverage") } }));
     }
     await Promise.all(jobs);
   };

@@ -7,6 +7,12 @@
   const table = (header, rows) => Page.make("div", { class: "wide" }, Page.make("table", {}, header, Page.make("tbody", {}, ...rows)));
   const p_value = (p) => (p < 0.0001 ? "< 0.0001" : Page.number(+p.toPrecision(2)));
 
+  // How the values of a measure are written; what is infinitely bad comes as null.
+  const figure_of = ({ values }) => {
+    const text = Page.format(...Page.bounds(values));
+    return (value) => (value === null ? "failed" : text(value));
+  };
+
   // Who is who, once for all charts: a colour for each group.
   const legend = (groups, runs) => Page.make("p", { class: "legend" }, ...groups.map((group, i) => {
     const mark = Page.make("i");
@@ -32,7 +38,7 @@
   };
 
   const boxes = (parent, comparison, runs) => comparison.measures.map((measure, m) => {
-    const failures = [];
+    const failures = [], figure = figure_of(measure);
     const traces = comparison.groups.map((group, i) => {
       const at = runs.map((run, r) => r).filter((r) => runs[r].group === group && measure.values[r] !== null);
       const n = measure.summaries[i] ? measure.summaries[i][0] : 0; // with those that are infinitely bad
@@ -44,14 +50,14 @@
         x: [i],
         y: [values],
         ...box_of(values),
-        text: [at.map((r) => Page.escaped(runs[r].name))],
+        text: [at.map((r) => `${Page.escaped(runs[r].name)}: ${figure(measure.values[r])}`)],
         name: Page.escaped(group),
         marker: { color: colour, symbol, size: 6 },
         line: { width: 1.5 },
         boxpoints: "all",
         jitter: 0.4,
         pointpos: 0,
-        hovertemplate: "%{text}: %{y:.5~g}<extra></extra>",
+        hovertemplate: "%{text}<extra></extra>",
       };
     }).filter(Boolean);
     return Page.chart(Page.chart_box(parent, `box-${m}`, measure.label), traces, {
@@ -62,7 +68,7 @@
         ticktext: failures,
         showticklabels: failures.some(Boolean),
       },
-      yaxis: measure.label === "Coverage" ? { tickformat: ".0%" } : { tickformat: "~g" },
+      yaxis: { tickformat: Page.tick_format(measure.values, measure.label === "Coverage") },
     });
   });
 
@@ -77,22 +83,19 @@
       name: Page.escaped(run.name),
       line: Page.colours.line(comparison.groups.indexOf(run.group)),
       opacity: runs.length > 6 ? 0.6 : 1,
-      hovertemplate: `%{y:.1%} at %{x:.4~g}<extra>${Page.escaped(run.name)}</extra>`,
+      hovertemplate: `%{y:.1%} at %{x}<extra>${Page.escaped(run.name)}</extra>`,
     })).filter((_, r) => quality.shares[r]);
     return Page.chart(Page.chart_box(parent, `quality-${q}`, heading, true), traces, {
-      xaxis: { title: { text: "fitness x", font: { size: 11 }, standoff: 4 } },
+      xaxis: { title: { text: "fitness x", font: { size: 11 }, standoff: 4 }, tickformat: Page.tick_format(quality.levels), hoverformat: Page.tick_format(quality.levels) },
       yaxis: { tickformat: ".0%", rangemode: "tozero" },
     });
   });
-
-  // What is infinitely bad comes as null.
-  const figure = (value) => (value === null ? "failed" : Page.number(value));
 
   const figures = (comparison) => {
     const rows = comparison.measures.flatMap((measure) => comparison.groups.map((group, i) => {
       const found = measure.summaries[i];
       if (!found) return null;
-      const [n, median, lower, upper, from, to] = found;
+      const [n, median, lower, upper, from, to] = found, figure = figure_of(measure);
       return Page.make("tr", {}, cell(measure.label), cell(group), cell(String(n), true), cell(figure(median), true),
         cell(`${figure(lower)} to ${figure(upper)}`, true), cell(n > 2 ? `${figure(from)} to ${figure(to)}` : "–", true));
     })).filter(Boolean);
@@ -101,9 +104,11 @@
 
   const tests = (comparison) => table(
     head(3, "Measure", "First", "Second", "Median of first", "Median of second", "p", "p (Holm)", "A12"),
-    comparison.tests.map((test) => Page.make("tr", {}, cell(test.measure), cell(test.first), cell(test.second),
-      cell(figure(test.medians[0]), true), cell(figure(test.medians[1]), true), cell(p_value(test.p), true),
-      cell(p_value(test.p_holm), true), cell(`${Page.number(test.a12)} (${test.effect})`, true))),
+    comparison.tests.map((test) => {
+      const figure = figure_of(comparison.measures.find(({ label }) => label === test.measure));
+      return Page.make("tr", {}, cell(test.measure), cell(test.first), cell(test.second), ...test.medians.map((median) => cell(figure(median), true)),
+        cell(p_value(test.p), true), cell(p_value(test.p_holm), true), cell(`${Page.number(test.a12)} (${test.effect})`, true));
+    }),
   );
 
   Page.comparison = async () => {

@@ -1,14 +1,7 @@
 // A run's elites: columns to colour by, the filter, and what is selected. Nothing is drawn here.
 "use strict";
 {
-  const bounds = (values) => {
-    let low = Infinity, high = -Infinity;
-    for (const value of values) {
-      if (value < low) low = value;
-      if (value > high) high = value;
-    }
-    return low <= high ? [low, high] : [0, 1];
-  };
+  const VALUES_SHOWN = 200; // of a solution
 
   // Which row a niche has; a plain array where the niches can be counted, a map where there are too many.
   const index = (niches, n_niches) => {
@@ -35,14 +28,28 @@
       row_of: index(archive.niches, archive.n_niches),
       mask: new Uint8Array(n).fill(1),
       n_selected: n,
-      fitness_bounds: bounds(archive.fitness),
+      fitness_bounds: Page.bounds(archive.fitness),
       range: [-Infinity, Infinity], // of fitness; an infinite end is open, for what is found later too
-      brushes: new Map(), // feature number -> [low, high] on the unit scale
+      brushes: new Map(), // column -> [low, high] on the unit scale
     };
 
     run.scenario = (name) => described.scenarios.find((scenario) => scenario.name === name);
+    // The column of fitness in the setting that is looked at.
+    run.scenario_key = () => {
+      const j = described.scenarios.findIndex((scenario) => scenario.name === Page.scenario);
+      return j < 0 ? "fitness" : `scenario ${j}`;
+    };
 
     run.solution = (row) => archive.solutions.subarray(row * run.width, (row + 1) * run.width);
+
+    // An axis for each value of a solution, from the least to the largest that an elite has there.
+    run.solution_axes = () => {
+      run.kept_axes = run.kept_axes || Array.from({ length: Math.min(run.width, VALUES_SHOWN) }, (_, j) => {
+        const [low, high] = Page.bounds(Array.from({ length: n }, (_, row) => archive.solutions[row * run.width + j]));
+        return Page.axis({ low, high });
+      });
+      return run.kept_axes;
+    };
 
     // What can be shown in colour or along an axis: [key, text].
     run.columns = () => [
@@ -52,35 +59,47 @@
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness in ${scenario.name}`]),
     ];
 
-    run.column = (key) => {
-      if (key === "fitness") return { text: "fitness", values: archive.fitness, bounds: run.fitness_bounds, is_fitness: true };
-      if (key === "age") return { text: "evaluation", values: archive.evaluations, bounds: bounds(archive.evaluations) };
-      const j = +key.split(" ")[1];
-      if (key.startsWith("feature")) {
-        const { name, values, low, high } = run.features[j];
-        return { text: name, values, bounds: [low, high] };
-      }
-      if (key.startsWith("scenario")) {
-        const { name, fitness } = described.scenarios[j];
-        return { text: `fitness in ${name}`, values: fitness, bounds: bounds(fitness), is_fitness: true };
-      }
-      const share = archive.plane_shares[j];
-      const values = column(archive.plane, j);
-      return { text: `component ${j + 1} (${Page.share(share)} of the variance)`, values, bounds: bounds(values) };
+    run.has = (key) => run.columns().some(([known]) => known === key);
+
+    // How much elites differ in each feature, on the unit scale.
+    run.variances = () => {
+      run.kept_variances = run.kept_variances || run.features.map(({ unit }) => {
+        const mean = unit.reduce((sum, value) => sum + value, 0) / n;
+        return unit.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
+      });
+      return run.kept_variances;
     };
+
+    // A column: its values, the axis they lie on, and where along it each is (0 to 1).
+    const kept = new Map();
+    run.column = (key) => {
+      if (!kept.has(key)) kept.set(key, make(key));
+      return kept.get(key);
+    };
+    const measured = (text, values, is_fitness = false) => {
+      const [low, high] = Page.bounds(values), axis = Page.axis({ low, high });
+      return { text, values, is_fitness, axis, unit: Float32Array.from(values, axis.at) };
+    };
+    const make = (key) => {
+      if (key === "fitness") return measured("fitness", archive.fitness, true);
+      if (key === "age") return measured("evaluation", archive.evaluations);
+      const j = +key.split(" ")[1];
+      if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
+      if (key.startsWith("scenario")) return measured(`fitness in ${described.scenarios[j].name}`, described.scenarios[j].fitness, true);
+      return measured(`component ${j + 1} (${Page.share(archive.plane_shares[j])} of the variance)`, column(archive.plane, j));
+    };
+    run.text = (key, row) => { const { axis, values } = run.column(key); return axis.text(values[row]); };
 
     // The colour of each elite, 0 to 255; better fitness is brighter, so the ramp is reversed where low is good.
     run.shades = (key) => {
-      const { values, bounds: [low, high], is_fitness } = run.column(key);
+      const { unit, axis, is_fitness } = run.column(key);
       const shades = new Uint8Array(n);
-      const scale = high > low ? 255 / (high - low) : 0;
       const missing = new Uint8Array(n);
       for (let row = 0; row < n; row++) {
-        const value = values[row];
-        if (value === value) shades[row] = Math.max(0, Math.min(255, Math.round((value - low) * scale)));
+        if (unit[row] === unit[row]) shades[row] = Math.max(0, Math.min(255, Math.round(255 * unit[row])));
         else missing[row] = 1;
       }
-      return { shades, missing, low, high, reversed: Boolean(is_fitness) && described.direction === "min" };
+      return { shades, missing, axis, reversed: Boolean(is_fitness) && described.direction === "min" };
     };
 
     run.best = () => {
@@ -97,8 +116,8 @@
       run.n_selected = 0;
       for (let row = 0; row < n; row++) {
         let kept = archive.fitness[row] >= low && archive.fitness[row] <= high;
-        for (const [j, [from, to]] of run.brushes) {
-          const unit = Math.max(0, Math.min(1, run.features[j].unit[row])); // as it is drawn
+        for (const [key, [from, to]] of run.brushes) {
+          const unit = Math.max(0, Math.min(1, run.column(key).unit[row])); // as it is drawn
           kept = kept && unit >= from && unit <= to;
         }
         run.mask[row] = kept ? 1 : 0;
@@ -111,9 +130,12 @@
       // A spreadsheet takes some names for formulas, unless an apostrophe says that they are text.
       const as_text = (name) => (/^[=+\-@\t\r]/.test(name) && Number.isNaN(Number(name)) ? `'${name}` : name);
       const quote = (name) => (/[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
-      const names = ["niche", "fitness", "evaluation", ...run.features.map((f) => f.name)];
-      for (let j = 0; j < run.width; j++) names.push(`x${j}`);
-      for (const scenario of described.scenarios) names.push(`fitness in ${scenario.name}`);
+      // Names that are taken get a word in front, as in `tesselite export`.
+      const names = ["niche", "fitness", "evaluation"];
+      const enter = (kind, name) => { while (names.includes(name)) name = `${kind} ${name}`; names.push(name); };
+      for (const feature of run.features) enter("feature", feature.name);
+      for (let j = 0; j < run.width; j++) enter("solution", `x${j}`);
+      for (const scenario of described.scenarios) enter("scenario", `fitness in ${scenario.name}`);
       const lines = [names.map(as_text).map(quote).join(",")];
       for (let row = 0; row < n; row++) {
         if (!run.mask[row]) continue;
@@ -141,10 +163,10 @@
     const say = (text) => lines.push(Page.make("div", {}, text));
     if (row < 0) say("empty");
     else {
-      say(`fitness ${Page.number(run.archive.fitness[row])}`);
-      run.features.slice(0, 6).forEach((feature) => say(`${feature.name} ${Page.number(feature.values[row])}`));
+      say(`fitness ${run.text("fitness", row)}`);
+      run.features.slice(0, 6).forEach((feature, j) => say(`${feature.name} ${run.text(`feature ${j}`, row)}`));
       if (run.features.length > 6) say(`and ${run.features.length - 6} more features`);
-      if (Page.scenario) say(`fitness in ${Page.scenario} ${Page.number(run.scenario(Page.scenario).fitness[row])}`);
+      if (Page.scenario) say(`fitness in ${Page.scenario} ${run.text(run.scenario_key(), row)}`);
     }
     Page.fill(tip, ...lines);
     tip.hidden = false;

@@ -20,12 +20,12 @@
 
   const numbers = () => {
     const run = Page.run, row = Page.row;
-    const shown = [["Fitness", Page.number(run.archive.fitness[row])]];
+    const shown = [["Fitness", run.text("fitness", row)]];
     if (Page.scenario) {
       const there = run.scenario(Page.scenario).fitness[row];
-      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? absent(row) : Page.number(there)]);
+      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
     }
-    if (run.features.length <= 4) run.features.forEach((f) => shown.push([f.name, Page.number(f.values[row])]));
+    if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
     Page.fill(Page.by("elite-numbers"), ...shown.map(([name, text]) => Page.make("div", {}, Page.make("dt", {}, name), Page.make("dd", {}, text))));
   };
@@ -33,27 +33,19 @@
   const lists = () => {
     const run = Page.run, row = Page.row;
     const put = (id, bars) => Page.fill(Page.by(id).querySelector(".bars"), ...bars.flat());
-    put("elite-features", run.features.map((f) => bar(f.name, Page.number(f.values[row]), f.unit[row])));
-    const solution = run.solution(row);
-    const [low, high] = run.solution_bounds || (run.solution_bounds = span(run.archive.solutions));
-    const at = (value) => (value - low) / (high - low || 1);
-    const shown = Math.min(solution.length, 200);
-    put("elite-solution", Array.from(solution.subarray(0, shown), (value, j) => bar(`x${j}`, Page.number(value), at(value), at(Math.max(low, Math.min(high, 0))))));
-    Page.by("elite-solution").querySelector("summary").textContent = `Solution (${shown < solution.length ? `first ${shown} of ` : ""}${solution.length} values)`;
+    put("elite-features", run.features.map((f, j) => bar(f.name, run.text(`feature ${j}`, row), f.unit[row])));
+    const solution = run.solution(row), axes = run.solution_axes();
+    // From 0 where a value can have either sign.
+    put("elite-solution", axes.map((axis, j) => bar(`x${j}`, axis.text(solution[j]), axis.at(solution[j]), axis.at(Math.max(axis.low, Math.min(axis.high, 0))))));
+    Page.by("elite-solution").querySelector("summary").textContent = `Solution (${axes.length < solution.length ? `first ${axes.length} of ` : ""}${solution.length} values)`;
     const box = Page.by("elite-scenarios");
     box.hidden = !run.scenarios.length;
     if (!run.scenarios.length) return;
-    const all = span(Float32Array.from(run.scenarios.flatMap((s) => [s.fitness[row]]).concat(run.archive.fitness[row]).filter((v) => !Number.isNaN(v))));
-    const scaled = (value) => 0.04 + (0.96 * (value - all[0])) / (all[1] - all[0] || 1);
-    put("elite-scenarios", [
-      bar("training", Page.number(run.archive.fitness[row]), scaled(run.archive.fitness[row]), 0, Page.scenario === ""),
-      ...run.scenarios.map((s) => {
-        const value = s.fitness[row];
-        return Number.isNaN(value) ? bar(s.name, absent(row), 0, 0, s.name === Page.scenario) : bar(s.name, Page.number(value), scaled(value), 0, s.name === Page.scenario);
-      }),
-    ]);
+    const settings = [["training", run.archive.fitness[row], Page.scenario === ""], ...run.scenarios.map((s) => [s.name, s.fitness[row], s.name === Page.scenario])];
+    const [low, high] = Page.bounds(settings.map(([, value]) => value)), axis = Page.axis({ low, high });
+    put("elite-scenarios", settings.map(([name, value, on]) => (
+      Number.isNaN(value) ? bar(name, absent(row), 0, 0, on) : bar(name, axis.text(value), 0.04 + 0.96 * axis.at(value), 0, on))));
   };
-  const span = (values) => values.reduce(([low, high], v) => [Math.min(low, v), Math.max(high, v)], [Infinity, -Infinity]);
 
   const frames = () => (show.drawer ? show.drawer.frames(show.opened) : 1);
 

@@ -17,12 +17,13 @@
   const figure = (value, text) => Page.make("div", { class: "figure" }, Page.make("b", {}, value), Page.make("span", {}, text));
 
   const summary = (run) => {
-    const { figures } = run;
+    const { figures, archive } = run;
     const shown = [];
     if (figures) {
+      const fitness = Page.format(...Page.bounds(archive.fitness));
       shown.push(figure(Page.share(figures.coverage), `of ${Page.number(figures.n_niches)} niches filled`));
-      shown.push(figure(Page.number(figures.best), `best fitness (${run.direction})`));
-      shown.push(figure(Page.number(figures.mean), "mean fitness"));
+      shown.push(figure(fitness(figures.best), `best fitness (${run.direction})`));
+      shown.push(figure(fitness(figures.mean), "mean fitness"));
       if (figures.qd_score !== null) shown.push(figure(Page.number(figures.qd_score), "QD score"));
     }
     const done = Math.max(run.evaluations, ...run.progress.evaluations.slice(-1));
@@ -50,9 +51,9 @@
   };
 
   const colour_bar = () => {
-    const { low, high, missing, reversed } = Page.run.shades(Page.colour);
-    Page.by("colour-low").textContent = Page.number(low);
-    Page.by("colour-high").textContent = Page.number(high);
+    const { axis, missing, reversed } = Page.run.shades(Page.colour);
+    Page.by("colour-low").textContent = axis.text(axis.low);
+    Page.by("colour-high").textContent = axis.text(axis.high);
     Page.by("colour-missing").hidden = !missing.includes(1);
     Page.by("colour-missing").textContent = Page.run.assessed ? "invalid here, or not assessed" : "invalid here";
     const context = Page.by("colour-ramp").getContext("2d");
@@ -64,15 +65,16 @@
     Page.by("selected-count").textContent = run.n_selected.toLocaleString("en");
     Page.by("selected-of").textContent = `of ${run.n.toLocaleString("en")} elites`;
     Page.by("download").disabled = run.n_selected === 0;
-    const [low, high] = run.range.map((end, i) => (Number.isFinite(end) ? end : run.fitness_bounds[i]));
-    Page.by("range-low").textContent = Page.number(low);
-    Page.by("range-high").textContent = Page.number(high);
+    const [low, high] = run.range.map((end, i) => (Number.isFinite(end) ? end : run.fitness_bounds[i])), { text } = run.column("fitness").axis;
+    Page.by("range-low").textContent = text(low);
+    Page.by("range-high").textContent = text(high);
   };
 
   const thumbs = () => {
-    const { range, fitness_bounds: [low, high] } = Page.run;
+    const { at } = Page.run.column("fitness").axis;
     ["low", "high"].forEach((name, i) => {
-      Page.by(`filter-${name}`).value = String(Math.max(0, Math.min(1000, (1000 * (range[i] - low)) / (high - low || 1))));
+      const end = Page.run.range[i];
+      Page.by(`filter-${name}`).value = String(Number.isFinite(end) ? Math.max(0, Math.min(1000, 1000 * at(end))) : 1000 * i);
     });
   };
 
@@ -104,10 +106,10 @@
     message.hidden = !note;
     message.textContent = note;
     const filled = Boolean(described && described.archive && described.archive.fitness.length);
-    for (const id of ["archive", "elite-card"]) Page.by(id).hidden = !filled;
+    for (const id of ["archive", "elite-card", "axes-card"]) Page.by(id).hidden = !filled;
     for (const id of ["about-card", "figures"]) Page.by(id).hidden = !described;
     if (!described) {
-      for (const id of ["axes-card", "progress-card"]) Page.by(id).hidden = true;
+      Page.by("progress-card").hidden = true;
       Page.by("title").textContent = "tesselite";
       Page.state("none");
       document.body.dataset.ready = "all";
@@ -137,12 +139,12 @@
       const is_map = Boolean(run.archive.picture);
       Page.by("scatter-axes").hidden = is_map;
       Page.by("zoom").hidden = !is_map;
-      Page.by("axes-card").hidden = is_map || run.features.length < 2;
       Page.by("map").setAttribute("aria-label", is_map
         ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.name).join(" and ")}. Arrow keys move from niche to niche.`
         : `Elites as points: ${run.n} of them. Arrow keys move from elite to elite.`);
       thumbs();
       if (is_map) Page.map.open(); else Page.scatter.open();
+      Page.axes.open();
       run.filter();
       Page.inspector.refresh();
     }
@@ -172,10 +174,9 @@
     });
     for (const name of ["low", "high"]) {
       Page.by(`filter-${name}`).addEventListener("input", () => {
-        const run = Page.run, [low, high] = run.fitness_bounds;
+        const run = Page.run, { axis } = run.column("fitness");
         const [a, b] = [+Page.by("filter-low").value, +Page.by("filter-high").value].sort((x, y) => x - y);
-        const value = (at) => (at === 1000 ? high : low + (at / 1000) * (high - low));
-        run.range = [a === 0 ? -Infinity : value(a), b === 1000 ? Infinity : value(b)];
+        run.range = [a === 0 ? -Infinity : axis.value(a / 1000), b === 1000 ? Infinity : axis.value(b / 1000)];
         run.filter();
       });
     }

@@ -1,7 +1,7 @@
 // The archive of two features as a map: every pixel knows its niche, so painting and pointing take no geometry.
 "use strict";
 {
-  const MARGIN = { left: 52, right: 18, top: 8, bottom: 40 };
+  const MARGIN = { right: 18, top: 8, bottom: 40 };
   const EDGES_UP_TO = 3000; // niches: beyond, borders between them would be all one sees
   const map = { side: 0, niches: null, image: null, lines: null, flip: false, hover: -1, view: { x: 0, y: 0, size: 1 }, box: null };
 
@@ -13,8 +13,8 @@
   };
 
   const open = () => {
-    const { archive, flip_y } = Page.run;
-    map.flip = Boolean(flip_y);
+    const { archive, y_down } = Page.run;
+    map.flip = y_down;
     map.side = archive.picture.shape[1];
     if (map.source !== archive.picture) { map.niches = decode(archive.picture); map.source = archive.picture; }
     map.image = map.image && map.image.width === map.side ? map.image : new OffscreenCanvas(map.side, map.side);
@@ -83,9 +83,11 @@
     if (!Page.run || !Page.run.archive.picture) return;
     const canvas = Page.by("map");
     const free = canvas.parentElement.clientWidth;
-    const side = Math.min(free - MARGIN.left - MARGIN.right, Math.max(300, window.innerHeight - 360));
+    const [across, up] = sides();
+    const margin = Page.frame.margin(Page.ruler(), up);
+    const side = Math.min(free - margin - MARGIN.right, Math.max(300, window.innerHeight - 360));
     const { context } = Page.fit(canvas, side + MARGIN.top + MARGIN.bottom);
-    const left = MARGIN.left + Math.max(0, (free - MARGIN.left - MARGIN.right - side) / 2);
+    const left = margin + Math.max(0, (free - margin - MARGIN.right - side) / 2);
     map.box = { left, top: MARGIN.top, side };
     const { x, y, size } = map.view;
     map.lines.getContext("2d").clearRect(0, 0, map.side, map.side);
@@ -108,7 +110,7 @@
     context.restore();
     context.strokeStyle = Page.css("--line");
     context.strokeRect(left - 0.5, MARGIN.top - 0.5, side + 1, side + 1);
-    label(context);
+    Page.frame.draw(context, { left, top: MARGIN.top, width: side, height: side }, across, up);
     canvas.dataset.painted = String(Page.run.n);
   };
 
@@ -123,60 +125,12 @@
     context.lineWidth = 1;
   };
 
-  // Position of a feature value along its axis, 0 to 1, and back: between values at even steps, of which a linear axis
-  // needs but its ends.
-  const steps = ({ low, high, table }) => table || [low, high];
-  const along = (feature, value) => {
-    const table = steps(feature), last = table.length - 1;
-    const above = table.findIndex((step) => step > value);
-    const i = Math.max(1, above < 0 ? last : above);
-    return (i - 1 + (value - table[i - 1]) / (table[i] - table[i - 1])) / last;
+  // What the sides of the view show: parts of the two features' axes.
+  const sides = () => {
+    const { x, y, size } = map.view, below = map.flip ? y : 1 - y - size;
+    const [across, up] = [0, 1].map((j) => Page.run.column(`feature ${j}`));
+    return [{ ...across, from: x, to: x + size }, { ...up, from: below, to: below + size, down: map.flip }];
   };
-  const value_at = (feature, unit) => {
-    const table = steps(feature), last = table.length - 1;
-    const i = Math.max(0, Math.min(last - 1, Math.floor(unit * last)));
-    return table[i] + (unit * last - i) * (table[i + 1] - table[i]);
-  };
-
-  const ticks = (feature, from, to) => {
-    const low = value_at(feature, from), high = value_at(feature, to);
-    if (!feature.table) return Page.ticks(low, high);
-    if (feature.is_log) return Page.log_ticks(low, high);
-    // Values near even places, as round as they are far from each other.
-    const gap = (to - from) / 5, rounded = new Set();
-    for (let unit = from; unit < to + gap / 2; unit += gap) {
-      const near = value_at(feature, unit + gap / 2) - value_at(feature, unit - gap / 2);
-      const power = 10 ** Math.floor(Math.log10(near / 2));
-      const tick = +(Math.round(value_at(feature, unit) / power) * power).toPrecision(12);
-      if (tick >= low && tick <= high) rounded.add(tick);
-    }
-    return [...rounded];
-  };
-
-  const label = (context) => {
-    const [fx, fy] = Page.run.features, { left, top, side } = map.box, { x, y, size } = map.view;
-    const below = map.flip ? [y, y + size] : [1 - y - size, 1 - y];
-    context.fillStyle = Page.css("--soft");
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const tick of ticks(fx, x, x + size)) {
-      context.fillText(Page.number(tick), left + ((along(fx, tick) - x) / size) * side, top + side + 6);
-    }
-    context.fillText(short(fx.name), left + side / 2, top + side + 23);
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (const tick of ticks(fy, ...below)) {
-      const share = (along(fy, tick) - below[0]) / size;
-      context.fillText(Page.number(tick), left - 6, map.flip ? top + share * side : top + (1 - share) * side);
-    }
-    context.save();
-    context.translate(left - 44, top + side / 2);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "center";
-    context.fillText(short(fy.name), 0, 0);
-    context.restore();
-  };
-  const short = (name) => (name.length > 40 ? `${name.slice(0, 39)}…` : name);
 
   const niche_at = (event) => {
     const bounds = Page.by("map").getBoundingClientRect(), { left, top, side } = map.box, { x, y, size } = map.view;
@@ -218,8 +172,6 @@
     open: () => { open(); paint(); draw(); },
     repaint: () => { if (Page.run.archive.picture) { paint(); draw(); } },
     reset: () => { map.view = { x: 0, y: 0, size: 1 }; draw(); },
-    // For tests: the values that stand along a feature's axis, and where.
-    labels: (j) => ticks(Page.run.features[j], 0, 1).map((tick) => [tick, along(Page.run.features[j], tick)]),
     // For tests and other views: where on the screen an elite is.
     locate: (row) => {
       const at = place(Page.run.archive.niches[row]);

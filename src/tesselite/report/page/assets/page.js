@@ -1,4 +1,4 @@
-// The page's ground: one namespace, small DOM makers, formats, events, and how the data are unpacked.
+// The page's ground: one namespace, small DOM makers, events, and how the data are unpacked.
 "use strict";
 
 const Page = {
@@ -44,10 +44,11 @@ Page.options = (select, entries, chosen) => {
 
 Page.css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// A canvas as wide as its box, sharp on any screen; returns its context with one unit per CSS pixel.
-Page.fit = (canvas, height) => {
+// A canvas as wide as its box (or as wanted), sharp on any screen; returns its context with one unit per CSS pixel.
+Page.fit = (canvas, height, wanted) => {
   const ratio = Math.min(window.devicePixelRatio || 1, 3);
-  const width = canvas.parentElement.clientWidth - 2 * (parseFloat(getComputedStyle(canvas.parentElement).paddingLeft) || 0);
+  const width = wanted || canvas.parentElement.clientWidth - 2 * (parseFloat(getComputedStyle(canvas.parentElement).paddingLeft) || 0);
+  canvas.style.width = wanted ? `${wanted}px` : "";
   canvas.style.height = `${height}px`;
   canvas.width = Math.max(1, Math.round(width * ratio));
   canvas.height = Math.max(1, Math.round(height * ratio));
@@ -57,47 +58,11 @@ Page.fit = (canvas, height) => {
   return { context, width, height };
 };
 
-// -- formats ----------------------------------------------------------------------------------------------------------
-Page.number = (value) => {
-  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-  if (Number.isInteger(value)) return value.toLocaleString("en");
-  const size = Math.abs(value);
-  if (size >= 1e7 || size < 1e-4) return value.toExponential(3);
-  if (size >= 1000) return Math.round(value).toLocaleString("en");
-  return String(+value.toPrecision(4));
-};
-
-Page.share = (value) => (Number.isFinite(value) ? `${+(100 * value).toPrecision(3)} %` : "–");
-
-Page.duration = (seconds) => {
-  if (seconds === null || seconds === undefined) return "–";
-  if (seconds < 120) return `${+seconds.toPrecision(3)} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-};
-
-// Round values from low to high for the ticks of an axis, about n of them.
-Page.ticks = (low, high, n = 5) => {
-  if (!(high > low)) return [low];
-  const rough = (high - low) / n;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
-  const ticks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(+(i * step).toPrecision(12));
-  return ticks;
-};
-
-// The same for a logarithmic axis: powers of ten; 1, 2 and 5 of each if it is short; and even steps if it is tiny.
-Page.log_ticks = (low, high) => {
-  const powers = [];
-  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++) powers.push(+`1e${k}`);
-  const within = (tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9);
-  if (high / low >= 100) {
-    const ticks = powers.filter(within), every = Math.ceil(ticks.length / 7);
-    return ticks.filter((_, i) => i % every === 0);
-  }
-  const ticks = powers.flatMap((power) => [1, 2, 5].map((k) => +(k * power).toPrecision(12))).filter(within);
-  return ticks.length > 1 ? ticks : Page.ticks(low, high);
+// A context to measure texts with, before it is known how large a drawing will be.
+Page.ruler = () => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d");
+  context.font = `12px ${Page.css("--font")}`;
+  return context;
 };
 
 // -- data: base64 of zlib of little-endian arrays; see payload.py -----------------------------------------------------

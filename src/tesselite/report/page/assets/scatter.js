@@ -1,7 +1,8 @@
 // Elites as points, for archives that are no map: any two of fitness, features and principal components.
 "use strict";
 {
-  const MARGIN = { left: 58, right: 18, top: 8, bottom: 40 };
+  const MARGIN = { right: 18, top: 8, bottom: 40 };
+  const PAD = 0.02; // on either side, so that no point lies on the edge
   const plot = { x: "plane 0", y: "plane 1", points: null, box: null, hover: -1 };
 
   const columns = () => {
@@ -26,15 +27,13 @@
     if (!run || run.archive.picture) return;
     const canvas = Page.by("map");
     const { context, width, height } = Page.fit(canvas, Math.max(300, Math.min(560, window.innerHeight - 330)));
-    const box = { left: MARGIN.left, top: MARGIN.top, width: width - MARGIN.left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
-    const x = run.column(plot.x), y = run.column(plot.y);
-    const padded = ([low, high]) => { const pad = (high - low || 1) * 0.02; return [low - pad, high + pad]; };
-    const [x0, x1] = padded(x.bounds), [y0, y1] = padded(y.bounds);
-    const px = new Float32Array(run.n), py = new Float32Array(run.n);
-    for (let row = 0; row < run.n; row++) {
-      px[row] = box.left + ((x.values[row] - x0) / (x1 - x0)) * box.width;
-      py[row] = box.top + (1 - (y.values[row] - y0) / (y1 - y0)) * box.height;
-    }
+    const [x, y] = [plot.x, plot.y].map((key) => ({ ...run.column(key), from: -PAD, to: 1 + PAD }));
+    const left = Page.frame.margin(context, y);
+    const box = { left, top: MARGIN.top, width: width - left - MARGIN.right, height: height - MARGIN.top - MARGIN.bottom };
+    // What lies beyond the bounds of a feature is drawn at their end.
+    const inside = (unit) => (Math.max(0, Math.min(1, unit)) + PAD) / (1 + 2 * PAD);
+    const px = x.unit.map((unit) => box.left + inside(unit) * box.width);
+    const py = y.unit.map((unit) => box.top + (1 - inside(unit)) * box.height);
     Object.assign(plot, { points: [px, py], box });
     context.fillStyle = Page.css("--faint");
     context.fillRect(box.left, box.top, box.width, box.height);
@@ -62,20 +61,7 @@
       context.stroke();
     }
     context.lineWidth = 1;
-    context.fillStyle = Page.css("--soft");
-    context.textAlign = "center";
-    context.textBaseline = "top";
-    for (const tick of Page.ticks(x0, x1)) context.fillText(Page.number(tick), box.left + ((tick - x0) / (x1 - x0)) * box.width, box.top + box.height + 6);
-    context.fillText(x.text, box.left + box.width / 2, box.top + box.height + 23);
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (const tick of Page.ticks(y0, y1)) context.fillText(Page.number(tick), box.left - 6, box.top + (1 - (tick - y0) / (y1 - y0)) * box.height);
-    context.save();
-    context.translate(9, box.top + box.height / 2);
-    context.rotate(-Math.PI / 2);
-    context.textAlign = "center";
-    context.fillText(y.text, 0, 0);
-    context.restore();
+    Page.frame.draw(context, box, x, y);
     canvas.dataset.painted = String(run.n);
   };
 
