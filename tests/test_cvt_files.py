@@ -74,6 +74,7 @@ def test_the_authors_format(tmp_path):
     ("name", "text", "message"),
     [
         ("centroids_3_2.dat", "0.1 0.2\n0.3 0.4\n", "the name says 3 centroids of 2 dimensions"),
+        ("generated_points_3_2.dat", "0.1 0.2\n0.3 0.4\n", "the name says 3 centroids of 2 dimensions"),
         ("c.dat", "0.1 0.2\n0.3\n", "c.dat"),
         ("c.dat", "0.1 hello\n", "c.dat"),
         ("c.dat", "0.1 nan\n", "finite"),

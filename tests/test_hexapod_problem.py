@@ -149,7 +149,7 @@ def test_names():
     assert hexapod().direction == "max"
     assert hexapod().scenarios == ("leg 0", "leg 1", "leg 2", "leg 3", "leg 4", "leg 5")
     assert hexapod("controller").features.names[7] == "phase of leg 1 J1"
-    assert set(PAPER) == {f"hexapod:{name}" for name in DESCRIPTORS if name != "amplitude"}
+    assert set(PAPER) == {f"hexapod:{name}" for name in DESCRIPTORS}
 
 
 def test_the_papers_settings_add_up():

@@ -11,6 +11,7 @@ import pytest
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
 from tesselite.problems.hexapod_locomotion.robot import body
+from tesselite.runs.problem import fingerprint
 
 REFERENCE = Path(__file__).parent / "data" / "hexapod_dart_reference.csv"
 
@@ -48,6 +49,17 @@ def test_duty_factors_agree_contact_by_contact_where_the_paths_do():
     same_path = np.abs(episodes.distances - distances) < 1e-5
     assert same_path.mean() > 0.6
     assert np.abs(touching.mean(axis=1) - duty)[same_path].max() <= 0.005 + 1e-9
+    # That is what the released rule keeps, to the digit; and distances to the centimetre.
+    released = hexapod("duty", released=True).evaluate(solutions)
+    valid = released.valid & same_path
+    np.testing.assert_array_equal(released.features[valid], duty[valid])
+    np.testing.assert_array_equal(released.fitness[valid], np.round(episodes.distances[valid], 2))
+    exact = hexapod("duty").evaluate(solutions)
+    assert np.abs(released.features - exact.features)[valid].max() < 0.05
+    assert not np.array_equal(released.features[valid], exact.features[valid])
+    controllers = hexapod("phase", released=True)
+    np.testing.assert_array_equal(controllers.evaluate(solutions).features, solutions[:, 1::3])
+    assert fingerprint(controllers) != fingerprint(hexapod("phase"))
 
 
 def test_the_settled_body():

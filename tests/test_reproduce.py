@@ -108,6 +108,11 @@ def test_seeds_are_fixed_for_ever_and_rest_on_the_pair():
     maze = "maze:20d cvt 5000 p 2"
     assert len({reproduce.trial_seed(maze, t) for t in range(100)}) == 100
     assert STUDY.pair("cvt").identity == STUDY.pair("cvt2").identity != STUDY.pair("grid").identity
+    hexapod = STUDIES["hexapod"]()
+    assert hexapod.pair("grid-6d").identity == "hexapod:duty grid 5"
+    assert hexapod.pair("grid-6d-released").identity == "hexapod:duty grid 5 cells released"
+    assert hexapod.pair("cvt-12d-amplitude").identity == "hexapod:amplitude cvt 10000 p 2"
+    assert STUDIES["norms-hexapod"]().pair("36d-p0.5").identity == "hexapod:controller cvt 10000 p 0.5"
 
 
 def test_equal_pairs_of_two_studies_share_trials(toy):
@@ -357,9 +362,10 @@ def test_scaled():
     niches = of_descriptors(scaled(STUDIES["niches-maze"](), quick=True, cvt_samples=300), ["2d"])
     assert [p.n_niches for p in niches.pairs] == [5, 50, 200]  # 500 and 5000 would be the same run
     assert {p.n_samples for p in niches.pairs} == {300}
+    assert [p.name for p in of_descriptors(STUDY, ["cvt2", "grid"]).pairs] == ["grid", "cvt2"]
     with pytest.raises(ValueError, match="cvt_samples: expected at least 200"):
         scaled(STUDIES["maze"](), quick=True, cvt_samples=199)
-    with pytest.raises(ValueError, match="descriptors: expected some of 2d, got 3d"):
+    with pytest.raises(ValueError, match="descriptors: expected some of 2d, grid, cvt, cvt2, got 3d"):
         of_descriptors(STUDY, ["3d"])
 
 
@@ -410,7 +416,7 @@ def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy
     assert [one["study"] for one in told] == ["toy", "toy2"]
     assert json.loads(CliRunner().invoke(app, [*words, "--descriptors", "9d"]).stdout)["study"] == "toy2"
     refused = CliRunner().invoke(app, [*words, "--descriptors", "9d,7d"])
-    assert "expected some of 2d, 9d, got 7d" in str(refused.exception)
+    assert "expected some of 2d, 9d, grid, cvt, cvt2, got 7d" in str(refused.exception)
 
 
 def test_command_line(toy, monkeypatch):

@@ -553,7 +553,10 @@ def compare(
 @app.command("reproduce")
 def reproduce(
     study: Annotated[
-        str, typer.Argument(help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), or concept.")
+        str,
+        typer.Argument(
+            help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), rounding-hexapod, or concept."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],
     trials: Annotated[
@@ -563,7 +566,15 @@ def reproduce(
     evaluations: Annotated[
         int | None, typer.Option(parser=_whole, metavar="E", help="Evaluations of each trial; the paper's by default.")
     ] = None,
-    descriptors: Annotated[str, typer.Option(metavar="D,D", help="Only these, as 2d,20d or duty,controller.")] = "",
+    descriptors: Annotated[
+        str,
+        typer.Option(
+            "--descriptors",
+            "--pairs",
+            metavar="D,D",
+            help="Only these descriptors or pairs, as 2d,20d or cvt-6d,grid-6d-released.",
+        ),
+    ] = "",
     cvt_samples: Annotated[
         int | None, typer.Option(parser=_whole, metavar="K", help="Samples of each CVT; the paper's where they fit.")
     ] = None,

@@ -257,13 +257,17 @@ def reproduce_study(
 
 
 def _shared_out(descriptors: Sequence[str] | None, studies: Mapping[str, Study]) -> dict[str, Sequence[str] | None]:
-    """Which descriptors each study gets: of several studies each its own, and those without any are left out."""
+    """Which descriptors (or pairs) each study gets: of several studies each its own; those without any are left out."""
     if descriptors is None:
         return dict.fromkeys(studies)
-    known = {name: {pair.descriptor for pair in study.pairs} for name, study in studies.items()}
+    known = {
+        name: {known for pair in study.pairs for known in (pair.descriptor, pair.name)}
+        for name, study in studies.items()
+    }
     strange = [name for name in descriptors if not any(name in own for own in known.values())]
     if strange or not descriptors:
-        there = ", ".join(dict.fromkeys(pair.descriptor for study in studies.values() for pair in study.pairs))
+        pairs = [pair for study in studies.values() for pair in study.pairs]
+        there = ", ".join(dict.fromkeys([pair.descriptor for pair in pairs] + [pair.name for pair in pairs]))
         raise ValueError(f"--descriptors: expected some of {there}, got {', '.join(strange) or 'none'}")
     given = {name: [d for d in descriptors if d in own] for name, own in known.items()}
     return {name: mine for name, mine in given.items() if mine}

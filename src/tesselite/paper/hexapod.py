@@ -7,7 +7,7 @@ and the table of parameters in its appendix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,8 @@ class HexapodSettings:
 
 DUTY = HexapodSettings("hexapod:duty", grid=5)
 PHASE = HexapodSettings("hexapod:phase", grid=3)
+AMPLITUDE = replace(PHASE, problem="hexapod:amplitude")  # what the released experiment runs as the paper's 12D
 AMPLITUDE_PHASE = HexapodSettings("hexapod:amplitude-phase", grid=2)
 CONTROLLER = HexapodSettings("hexapod:controller", grid=None)
 
-PAPER = {settings.problem: settings for settings in (DUTY, PHASE, AMPLITUDE_PHASE, CONTROLLER)}
+PAPER = {settings.problem: settings for settings in (DUTY, PHASE, AMPLITUDE, AMPLITUDE_PHASE, CONTROLLER)}

@@ -86,10 +86,18 @@ def numbers_table(study: Study, comparison: Comparison) -> Table | None:
     """Every number that the paper gives beside ours with interval, runs and evaluations; None where it has none."""
     rows = []
     groups = {group.name: group for group in comparison.groups}
-    for number in NUMBERS.get(study.name, []):
-        if number.pair not in groups or number.against not in {"", *groups}:
+    # Beside the pair that a number is given for, other readings of it.
+    readings = {pair.name: pair.variant_of or pair.name for pair in study.pairs}
+    asked = [
+        (number, name)
+        for number in NUMBERS.get(study.name, [])
+        for name in groups
+        if readings[name] == number.pair and (name == number.pair or not number.against)
+    ]
+    for number, name in asked:
+        if number.against not in {"", *groups}:
             continue
-        group, measure = groups[number.pair], number.measure
+        group, measure = groups[name], number.measure
         row = [measure.label, group.label, number.paper]
         if number.against:
             other = groups[number.against]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 import shutil
 import signal
 import time
@@ -85,8 +86,9 @@ def tessellation_file(out: Path, pair: Pair) -> Path | None:
     """Where the centroids of a pair are; pairs with the same ones share the file. None for a grid."""
     if pair.n_niches is None:
         return None
-    problem = pair.problem.replace(":", "-")
-    name = f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}-i{pair.cvt_iterations}-child.parquet"
+    problem = re.sub("[^a-z0-9.]+", "-", pair.problem)
+    sampler = f"-{pair.cvt_sampler}" if pair.cvt_sampler else ""
+    name = f"{problem}-k{pair.n_niches}-n{pair.n_samples}-p{pair.p:g}-i{pair.cvt_iterations}{sampler}-child.parquet"
     return out / "work" / "cvt" / name
 
 
@@ -184,17 +186,18 @@ def comparison_of(study: Study, trials: dict[str, list[Trial]]) -> Comparison | 
 # -- what a process does -----------------------------------------------------------------------------------------------
 
 
-def _tessellation(job: Job) -> Tessellation | None:
-    """The CVT of the job's pair, made once and kept in a file; None for a grid."""
+def _tessellation(job: Job) -> Tessellation:
+    """The niches of the job's pair; a CVT is made once and kept in a file."""
     from tesselite.base.atomic import write_atomically
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.files import load_tessellation
+    from tesselite.tessellation.grid import GridTessellation
 
-    file = tessellation_file(job.out, job.pair)
-    if file is None:
-        return None
-    pair = job.pair
+    file, pair = tessellation_file(job.out, job.pair), job.pair
     space = by_name(pair.problem).features
+    if file is None:
+        assert pair.grid is not None
+        return GridTessellation(space, pair.grid, cells=pair.cells or "equal")
     if file.exists():
         return load_tessellation(file, space)
     assert pair.n_niches is not None
@@ -206,7 +209,7 @@ def _tessellation(job: Job) -> Tessellation | None:
         seed=trial_seed(file.stem, 0),
         p=pair.p,
         method="lloyd",
-        iterations=pair.cvt_iterations or CVT_ITERATIONS,
+        iterations=CVT_ITERATIONS if pair.cvt_iterations is None else pair.cvt_iterations,
         tolerance=CVT_TOLERANCE,
         threads=job.threads,
         cache=True,
@@ -244,7 +247,6 @@ def run_job(job: Job, report: Report) -> None:
             folder,
             spec=pair.problem,
             evaluations=pair.evaluations,
-            grid=pair.grid,
             tessellation=_tessellation(job),
             variation=operator_by_name(pair.variation) if pair.variation else None,
             initial=pair.initial,

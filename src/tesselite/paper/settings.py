@@ -27,7 +27,7 @@ class PaperSettings:
 def paper_settings(spec: str) -> PaperSettings:
     """The settings for a problem by name; ValueError if the paper has no such experiment."""
     name, _, descriptor = spec.partition(":")
-    descriptor = descriptor or _USUAL.get(name, "")
+    descriptor = descriptor.partition(",")[0] or _USUAL.get(name, "")
     if name == "maze" and descriptor in maze.PAPER.descriptors:
         m = maze.PAPER
         return PaperSettings(m.n_niches, m.n_samples, m.initial, m.batch_size, m.evaluations, m.grid.get(descriptor))

@@ -33,7 +33,8 @@ class Pair:
     """An algorithm-descriptor pair: MAP-Elites on a `grid`, or CVT-MAP-Elites with `n_niches` from `n_samples`.
 
     `name` is that of its files. Pairs of a `family` share a hue. `ours` marks what the paper has not. A pair with other
-    settings is another pair: trials are only added up where all of these agree.
+    settings is another pair: trials are only added up where all of these agree. `variant_of` names the pair that the
+    paper's numbers are given for, where this one is another reading of it.
     """
 
     name: str
@@ -51,17 +52,27 @@ class Pair:
     cvt_iterations: int | None = None
     variation: str | None = None
     at_most: int = AT_MOST
+    cells: str | None = None
+    cvt_sampler: str | None = None
     ours: bool = False
+    variant_of: str = ""
 
     @property
     def identity(self) -> str:
         """What the seeds of its trials rest on: problem and niches, whatever the study, the name and the budget."""
         niches = f"grid {self.grid}" if self.n_niches is None else f"cvt {self.n_niches} p {self.p:g}"
-        return f"{self.problem} {niches}"
+        usual = CVT_ITERATIONS if self.p == 2.0 else _CVT_ITERATIONS_OTHER_NORM
+        others = {
+            "cells": self.cells,
+            "sampler": self.cvt_sampler,
+            "iterations": None if self.cvt_iterations == usual else self.cvt_iterations,
+        }
+        told = "".join(f" {name} {value}" for name, value in others.items() if value is not None)
+        return f"{self.problem} {niches}{told}"
 
     def settings(self) -> dict[str, Any]:
         """What decides the result of a trial, as its summary tells it."""
-        skipped = ("name", "label", "family", "descriptor", "ours")
+        skipped = ("name", "label", "family", "descriptor", "ours", "variant_of")
         told = {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
         return told if self.n_niches is None else {**told, "cvt_draws": CVT_DRAWS}
 
@@ -226,17 +237,25 @@ def norms_maze() -> Study:
     return _maze_study("norms-maze", "Maze navigation, distance", pairs, contrasts=contrasts, overall=True)
 
 
-_HEXAPOD_DIMENSIONS = {"duty": 6, "phase": 12, "amplitude-phase": 24, "controller": 36}
+def _released_cells(grid: Pair) -> Pair:
+    """The pair of a grid, cut by the rule of the released code."""
+    return replace(
+        grid, name=f"{grid.name}-released", label=f"{grid.label}, released cells", cells="released",
+        variant_of=grid.variant_of or grid.name,
+    )  # fmt: skip
+
+
+_HEXAPOD_DIMENSIONS = {"duty": 6, "phase": 12, "amplitude": 12, "amplitude-phase": 24, "controller": 36}
 
 
 def _hexapod_cvt(descriptor: str, **options: Any) -> Pair:
     from tesselite.paper.hexapod import PAPER
 
     settings = PAPER[f"hexapod:{descriptor}"]
-    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
+    name, label = _hexapod_names("cvt", "CVT-MAP-Elites", descriptor)
     pair = Pair(
-        name=f"cvt-{dimensions}d",
-        label=f"CVT-MAP-Elites {dimensions}D",
+        name=name,
+        label=label,
         family="CVT-MAP-Elites",
         problem=settings.problem,
         descriptor=descriptor,
@@ -247,23 +266,32 @@ def _hexapod_cvt(descriptor: str, **options: Any) -> Pair:
         n_samples=settings.n_samples,
         cvt_iterations=CVT_ITERATIONS,
         variation=f"resample:{settings.mutation:g}",
+        variant_of="cvt-12d" if descriptor == "amplitude" else "",
     )
     return replace(pair, **options)
 
 
 def _hexapod_grid(descriptor: str, cells: int, *, ours: bool = False) -> Pair:
-    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
+    name, label = _hexapod_names("grid", "MAP-Elites", descriptor)
     return replace(
         _hexapod_cvt(descriptor),
-        name=f"grid-{dimensions}d",
-        label=f"MAP-Elites {dimensions}D" + (" (ours)" if ours else ""),
+        name=name,
+        label=label + (" (ours)" if ours else ""),
         family="MAP-Elites",
         grid=cells,
         n_niches=None,
         n_samples=None,
         cvt_iterations=None,
         ours=ours,
+        variant_of="grid-12d" if descriptor == "amplitude" else "",
     )
+
+
+def _hexapod_names(kind: str, algorithm: str, descriptor: str) -> tuple[str, str]:
+    """Name and label of a pair; the released code's reading of 12D, amplitudes, is named apart from the paper's."""
+    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
+    apart = ("-amplitude", " amplitudes") if descriptor == "amplitude" else ("", "")
+    return f"{kind}-{dimensions}d{apart[0]}", f"{algorithm} {dimensions}D{apart[1]}"
 
 
 def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) -> Study:
@@ -289,20 +317,31 @@ def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any)
 
 
 def hexapod() -> Study:
-    """Section V: MAP-Elites and CVT-MAP-Elites on four descriptors of the hexapod, and the grid that did not fit."""
+    """Section V: MAP-Elites and CVT-MAP-Elites on four descriptors of the hexapod, and the grid that did not fit.
+
+    Grids by the paper's text and by the released code, and its other reading of 12D.
+    """
     from tesselite.paper.hexapod import PAPER
 
-    grids = [
-        _hexapod_grid(settings.problem.partition(":")[2], settings.grid)
+    grids = {
+        (name := settings.problem.partition(":")[2]): _hexapod_grid(name, settings.grid)
         for settings in PAPER.values()
         if settings.grid is not None
-    ]
+    }
+    released = [_released_cells(grid) for grid in grids.values()]
+    grids.pop("amplitude")  # by the released rule only, which it comes with
     beyond = [_hexapod_grid("controller", 2, ours=True)]
     return _hexapod_study(
         "hexapod",
         "Hexapod locomotion",
-        [*grids, *beyond, *(_hexapod_cvt(name) for name in _HEXAPOD_DIMENSIONS)],
-        contrasts=(("grid-6d", "cvt-6d"), ("grid-12d", "cvt-12d"), ("grid-24d", "cvt-24d"), ("grid-36d", "cvt-36d")),
+        [*grids.values(), *beyond, *released, *(_hexapod_cvt(name) for name in _HEXAPOD_DIMENSIONS)],
+        contrasts=(
+            *((f"grid-{d}d", f"cvt-{d}d") for d in (6, 12, 24, 36)),
+            *((f"grid-{d}d-released", f"cvt-{d}d") for d in (6, 12, 24)),
+            *((f"grid-{d}d", f"grid-{d}d-released") for d in (6, 12, 24)),
+            ("grid-12d-amplitude-released", "cvt-12d-amplitude"),
+            ("cvt-12d", "cvt-12d-amplitude"),
+        ),
         notes=("MAP-Elites 36D has 2^36 niches. The paper could not run it; a sparse archive can.",),
     )
 
@@ -343,9 +382,25 @@ def norms_hexapod() -> Study:
     )
 
 
+def rounding_hexapod() -> Study:
+    """What rounding does: fitness and duty factors as the released experiment has them, on its grid and on a CVT."""
+    exact = [_released_cells(_hexapod_grid("duty", 5)), _hexapod_cvt("duty")]
+    rounded = [
+        replace(pair, name=f"{pair.name}-rounded", label=f"{pair.label}, rounded", problem="hexapod:duty,released=yes")
+        for pair in exact
+    ]
+    return _hexapod_study(
+        "rounding-hexapod",
+        "Hexapod locomotion, rounding as released",
+        [*exact, *rounded],
+        contrasts=tuple((pair.name, f"{pair.name}-rounded") for pair in exact),
+    )
+
+
 STUDIES = {
     "maze": maze,
     "hexapod": hexapod,
+    "rounding-hexapod": rounding_hexapod,
     "niches-maze": niches_maze,
     "niches-hexapod": niches_hexapod,
     "norms-maze": norms_maze,
@@ -358,12 +413,12 @@ SETS = {"niches": ("niches-maze", "niches-hexapod"), "norms": ("norms-maze", "no
 
 
 def of_descriptors(study: Study, descriptors: Sequence[str]) -> Study:
-    """The study's pairs with these descriptors alone."""
-    known = list(dict.fromkeys(pair.descriptor for pair in study.pairs))
+    """The study's pairs with these descriptors, or names, alone."""
+    known = [*dict.fromkeys(pair.descriptor for pair in study.pairs), *(pair.name for pair in study.pairs)]
     unknown = [name for name in descriptors if name not in known]
     if unknown or not descriptors:
         raise ValueError(f"descriptors: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}")
-    return _with_pairs(study, [pair for pair in study.pairs if pair.descriptor in descriptors])
+    return _with_pairs(study, [pair for pair in study.pairs if {pair.descriptor, pair.name} & {*descriptors}])
 
 
 def _with_pairs(study: Study, pairs: Sequence[Pair]) -> Study:

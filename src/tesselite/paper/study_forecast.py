@@ -67,7 +67,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
                 pair.n_niches,
                 pair.n_samples,
                 pair.p,
-                min(pair.cvt_iterations or CVT_ITERATIONS, 60),
+                min(CVT_ITERATIONS if pair.cvt_iterations is None else pair.cvt_iterations, 60),
                 "lloyd",
                 job.threads,
             )

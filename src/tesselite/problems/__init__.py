@@ -1,4 +1,4 @@
-"""Built-in problems, and how a problem is found by name: `arm:12`, `maze:20d`, or `my_module:jump`.
+"""Built-in problems, and how a problem is found by name: `arm:12`, `hexapod:duty,released=yes`, or `my_module:jump`.
 
 Each problem's module is imported when it is asked for.
 """
@@ -70,6 +70,7 @@ BUILT_IN = (
 def by_name(spec: str) -> Problem:
     """The problem that a text names: a built-in one with an optional variant, or module:attribute.
 
+    The maze and the hexapod take settings behind their descriptor, as in `hexapod:duty,released=yes`.
     A module is looked for in the current folder too. The attribute is a problem, or a function without arguments that
     returns one. Raises ValueError if there is no such problem.
     """
@@ -103,11 +104,39 @@ def _found(spec: str) -> Problem:
                 raise
             raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from error
     if name in ("maze", "hexapod"):
-        return __getattr__(name)(*([variant] if variant else []))
+        return _with_settings(name, variant)
     if not variant:
         known = ", ".join(built_in.name for built_in in BUILT_IN)
         raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, yours is module:name")
     return _imported(spec, name, variant)
+
+
+def _with_settings(name: str, variant: str) -> Problem:
+    """The maze or the hexapod of a descriptor with settings: `20d,layout=round,opening=70`."""
+    descriptor, *settings = variant.split(",")
+    make = __getattr__(name)
+    # What a word can say: settings that are objects of their own need Python.
+    sayable = [p for p in inspect.signature(make).parameters.values() if isinstance(p.default, str | float | int)]
+    known = [p.name for p in sayable if p.kind is p.KEYWORD_ONLY]
+    given: dict[str, Any] = {}
+    for setting in settings:
+        key, _, word = setting.partition("=")
+        if key not in known or not word:
+            raise ValueError(
+                f"problem: expected {' or '.join(f'{k}=...' for k in known)} after {name}:, got {setting!r}"
+            )
+        given[key] = _value(word)
+    return make(*([descriptor] if descriptor else []), **given)
+
+
+def _value(word: str) -> str | float | bool:
+    if word in ("yes", "no"):
+        return word == "yes"
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return int(number) if number.is_integer() else number
 
 
 def _failed(doing: str, error: Exception | SystemExit) -> ValueError:

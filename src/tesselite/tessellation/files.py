@@ -2,8 +2,8 @@
 
 Centroids are in feature units, in full precision. The cache of constructed ones lives in `cache`.
 
-Text format: one centroid a line, values separated by blanks, as in the `centroids_K_D.dat` files that the authors of
-CVT-MAP-Elites released (K niches, D dimensions).
+Text format: one centroid a line, values separated by blanks, as in the `centroids_K_D.dat` and
+`generated_points_K_D.dat` files that the authors of CVT-MAP-Elites released (K niches, D dimensions).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def load_tessellation(
         if path.suffix == ".parquet":
             return _read_parquet(path, space, p)
         centroids = _read_plain(path)
-        expected = re.fullmatch(r"centroids_(\d+)_(\d+)", path.stem)
+        expected = re.fullmatch(r"(?:centroids|generated_points)_(\d+)_(\d+)", path.stem)
         if expected and centroids.shape != (int(expected[1]), int(expected[2])):
             raise ValueError(
                 f"the name says {expected[1]} centroids of {expected[2]} dimensions, the file holds {centroids.shape}"

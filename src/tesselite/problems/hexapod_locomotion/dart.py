@@ -213,7 +213,7 @@ def simulate(
                 end = lockstep.BODY_TOUCHED
                 break
             if step < n_steps:
-                touches[row] += touching >> np.arange(rb.N_LEGS) & 1
+                touches[row, step & 1] += touching >> np.arange(rb.N_LEGS) & 1
             step += 1
             height = hexapod.centre_height()
             if not np.isfinite(height):

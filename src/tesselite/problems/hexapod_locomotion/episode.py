@@ -42,8 +42,8 @@ class Episodes:
 
     `start` (13,): the base's position, quaternion (w, x, y, z), velocity and angular velocity in the world at the
     start; `finals` (n, 13): at the end. `ends` (n, 3): how it ended (index of `REASONS`), steps simulated, steps held.
-    `touches` (n, 6): in how many of the first 334 steps each foot touched the floor. `tape` (n, steps, 26): states,
-    contacts (as bits) and J1, J2 of each leg at the start of each step, if recorded.
+    `touches` (n, 2, 6): in how many of the first 334 steps, even and odd ones, each foot touched the floor. `tape`
+    (n, steps, 26): states, contacts (as bits) and J1, J2 of each leg at the start of each step, if recorded.
     """
 
     start: Array
@@ -67,7 +67,12 @@ class Episodes:
     @property
     def duty_factors(self) -> Array:
         """Share of the first 334 steps in which each foot touched the floor, (n, 6)."""
-        return self.touches / N_STEPS
+        return self.touches.sum(axis=1) / N_STEPS
+
+    @property
+    def released_duty_factors(self) -> Array:
+        """The same of every second step, from the first on, to two digits: what the released experiment keeps."""
+        return np.round(self.touches[:, 0] / (N_STEPS // 2), 2)
 
     def reasons(self) -> dict[int, str]:
         """Why each invalid episode is invalid, by row."""
@@ -83,7 +88,7 @@ def _run(
     n = len(rows)
     ends = np.zeros((n, 3), dtype=np.int64)
     finals = np.full((n, 13), np.nan)
-    touches = np.zeros((n, N_LEGS), dtype=np.int64)
+    touches = np.zeros((n, 2, N_LEGS), dtype=np.int64)
     tape = np.zeros((n if n_tape else 0, n_tape, lockstep.TAPE))
     if engine == "dart":
         from tesselite.problems.hexapod_locomotion import dart

@@ -120,9 +120,9 @@ def simulate(
     (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in
     s; n_steps steps follow the controller, then the last targets are held until it rests, at most max_hold steps.
     Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
-    touches (n, 6): steps of the first n_steps in which each foot touched the floor. tape (n, T, 26), with T = 0 for no
-    recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and J1 and J2 of each
-    leg (12).
+    touches (n, 2, 6): even and odd steps of the first n_steps in which each foot touched the floor. tape (n, T, 26),
+    with T = 0 for no recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and
+    J1 and J2 of each leg (12).
     """
     g = np.zeros(kn.ARRAY)
     t = np.zeros(ls.TABLE)
@@ -141,7 +141,7 @@ def simulate(
                 row[k] = waiting
                 step[k] = still[k] = end[k] = 0
                 for leg in range(N_LEGS):
-                    touches[waiting, leg] = 0
+                    touches[waiting, 0, leg] = touches[waiting, 1, leg] = 0
                 start_lane(g, pose, targets, k, rows[waiting], start, signals)
                 waiting += 1
                 busy += 1
@@ -178,7 +178,7 @@ def simulate(
                 end[k] = TOO_HIGH if g[kn.ZC + k] > MAX_HEIGHT else DIVERGED
             if step[k] < n_steps:
                 for leg in range(N_LEGS):  # without a branch: feet come and go unpredictably
-                    touches[r, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
+                    touches[r, step[k] & 1, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
             if step[k] < tape.shape[1]:
                 tape[r, step[k], kn.STATE] = touching_feet(g, k)
 

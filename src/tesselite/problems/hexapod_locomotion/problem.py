@@ -49,6 +49,8 @@ class Hexapod(Problem):
     A solution holds 36 values on 21 levels from 0 to 1: for each leg, J1 (amplitude, phase, duty cycle), then J2. An
     episode is invalid if the body touches the floor, tilts over, jumps too high or never comes to rest. Scenarios
     "leg 0" to "leg 5" are the paper's damages: the same solutions on a robot without that leg.
+
+    `released`: fitness to 0.01 m, and duty factors of every second step to 0.01, as the released experiment has them.
     """
 
     direction = "max"
@@ -56,12 +58,19 @@ class Hexapod(Problem):
     scenarios = tuple(f"leg {leg}" for leg in range(N_LEGS))
 
     def __init__(
-        self, descriptor: str = "duty", *, missing: Iterable[int] | int = (), engine: Engine = "kinematic"
+        self,
+        descriptor: str = "duty",
+        *,
+        missing: Iterable[int] | int = (),
+        engine: Engine = "kinematic",
+        released: bool = False,
     ) -> None:
         if descriptor not in DESCRIPTORS:
             raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
         if engine not in ENGINES:
             raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
+        if not isinstance(released, bool):
+            raise ValueError(f"released: expected True or False, got {released!r}")
         if engine == "dart":
             from tesselite.problems.hexapod_locomotion.dart import load_dartpy
 
@@ -69,9 +78,12 @@ class Hexapod(Problem):
         self.name = f"hexapod:{descriptor}"
         self.descriptor = descriptor
         self.engine: Engine = engine
+        self.released = released
         self.body = body_without(missing)
         if self.body.missing or engine != "kinematic":
             self.variant = f"missing {sorted(self.body.missing)}, engine {engine}"
+        if released:
+            self.variant += ", released"
         self.solutions = Levels(N_VALUES, LEVELS)
         if descriptor == "duty":
             self._columns = np.zeros(0, dtype=np.int64)
@@ -92,8 +104,12 @@ class Hexapod(Problem):
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Run the episode of each row, on the scenario's body; the same bits whatever the threads and the batch."""
         episodes = run_episodes(rows, self._body(scenario), self.engine, threads)
-        features = episodes.duty_factors if self.descriptor == "duty" else rows[:, self._columns]
-        return Evaluation.of(episodes.distances, features, episodes.reasons())
+        features, distances = rows[:, self._columns], episodes.distances
+        if self.descriptor == "duty":
+            features = episodes.released_duty_factors if self.released else episodes.duty_factors
+        if self.released:
+            distances = np.round(distances, 2)
+        return Evaluation.of(distances, features, episodes.reasons())
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
@@ -126,12 +142,19 @@ class Hexapod(Problem):
         return motion_of(run_episodes(rows, shape, self.engine, 1, record=True), 0, rows[0], shape)
 
 
-def hexapod(descriptor: str = "duty", *, missing: Iterable[int] | int = (), engine: Engine = "kinematic") -> Hexapod:
+def hexapod(
+    descriptor: str = "duty",
+    *,
+    missing: Iterable[int] | int = (),
+    engine: Engine = "kinematic",
+    released: bool = False,
+) -> Hexapod:
     """The paper's hexapod with one of its descriptors.
 
     "duty": the six duty factors (6D). "phase": the phases of the 12 joints (12D; the paper's). "amplitude": their
     amplitudes (12D; what the released code takes). "amplitude-phase": both (24D). "controller": all 36 values.
     `missing`: legs that the robot walks without from the start. `engine`: "kinematic" (ours) or "dart" (the paper's;
-    needs tesselite[dart]). ValueError for anything else.
+    needs tesselite[dart]). `released`: round fitness and duty factors as the released experiment does. ValueError for
+    anything else.
     """
-    return Hexapod(descriptor, missing=missing, engine=engine)
+    return Hexapod(descriptor, missing=missing, engine=engine, released=released)
