@@ -16,6 +16,8 @@ from tesselite.paper.claim_rules import AVERAGE, COVERAGE, FOUND, HELD_OUT, Evid
 from tesselite.paper.claims import CLAIMS, claims_table, judge
 from tesselite.paper.numbers import NUMBERS, numbers_table
 from tesselite.paper.studies import STUDIES, scaled
+
+OURS = ("rounding-hexapod",)  # studies of which the paper claims nothing
 from test_compare import trial
 
 
@@ -31,7 +33,7 @@ def test_studies_are_the_papers(name):
         assert number.pair in names
     for measure in study.queries:
         assert np.isclose(np.array(study.levels) * study.scale, measure.x).any()
-    assert CLAIMS[name]
+    assert CLAIMS.get(name) or name in OURS
     by_name = {p.name: p for p in study.pairs}
     if "maze" in name:
         cvts = {(p.n_samples, p.initial, p.batch_size) for p in study.pairs if p.n_niches and p.p == 2}
@@ -48,12 +50,12 @@ def test_studies_are_the_papers(name):
         assert {p.evaluations for p in study.pairs} == {10_000 + 25_000 * 200}
         assert {p.problem for p in study.pairs} == {"hexapod:controller"}
     if name == "maze":
-        assert len([p for p in study.pairs if not p.ours]) == 9
+        assert len([p for p in study.pairs if not (p.ours or p.variant_of)]) == 9
         assert (by_name["grid-2d"].grid, by_name["grid-10d"].grid, by_name["grid-20d"].grid) == (71, 3, 2)
         assert {p.evaluations for p in study.pairs} == {200_000}
         assert {p.n_niches for p in study.pairs if p.n_niches} == {5000}
     if name == "hexapod":
-        assert len([p for p in study.pairs if not p.ours]) == 7
+        assert len([p for p in study.pairs if not (p.ours or p.variant_of)]) == 7
         assert {p.evaluations for p in study.pairs} == {15_010_200}
         assert {(p.initial, p.batch_size, p.at_most) for p in study.pairs} == {(10_000, 200, 10_000)}
         assert [by_name[f"grid-{d}d"].grid for d in (6, 12, 24)] == [5, 3, 2]
@@ -109,6 +111,7 @@ def comparison(study, *worlds, runs=12):
             p.ours,
         )
         for p in study.pairs
+        if p.name in worlds[0]
     ]
     return Comparison(tuple(groups), scale=study.scale)
 
@@ -164,7 +167,7 @@ def verdicts(name, *changes, runs=12):
     return {one.claim.text: one.verdict for one in judge(study, comparison(study, *worlds, runs=runs))}
 
 
-@pytest.mark.parametrize("name", list(STUDIES))
+@pytest.mark.parametrize("name", list(CLAIMS))
 def test_the_papers_numbers_agree_with_its_claims(name):
     assert set(verdicts(name).values()) == {"agrees"}
 
@@ -240,14 +243,14 @@ def test_runs_that_contradict_each_other_decide_nothing(name, changed, fallen):
         assert [verdict for text, verdict in found.items() if words in text] == ["underpowered"]
 
 
-@pytest.mark.parametrize("name", list(STUDIES))
+@pytest.mark.parametrize("name", list(CLAIMS))
 def test_few_runs_decide_nothing(name):
     assert set(verdicts(name, runs=3).values()) == {"underpowered"}
     assert set(verdicts(name, runs=1).values()) == {"underpowered"}
 
 
 def test_every_claim_can_fall():
-    for name in STUDIES:
+    for name in CLAIMS:
         words = [part for study, _, fallen in FALLS if study == name for part in fallen]
         for claim in CLAIMS[name]:
             assert any(part in claim.text for part in words), claim.text
