@@ -16,9 +16,9 @@ from tesselite.paper.claim_rules import AVERAGE, COVERAGE, FOUND, HELD_OUT, Evid
 from tesselite.paper.claims import CLAIMS, claims_table, judge
 from tesselite.paper.numbers import NUMBERS, numbers_table
 from tesselite.paper.studies import STUDIES, scaled
+from test_compare import trial
 
 OURS = ("rounding-hexapod",)  # studies of which the paper claims nothing
-from test_compare import trial
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
