@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections import Counter
@@ -18,6 +19,8 @@ from tesselite import Archive, GridTessellation, Status
 from tesselite.archive import elitism
 from tesselite.archive import file as archive_file
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite.base.arrow import read_parquet, write_parquet
+from tesselite.base.checksum import sealed
 
 GRID = GridTessellation(tl.FeatureSpace({"a": (0, 4), "b": (0, 2)}), (4, 2))
 RELEASED = GridTessellation(GRID.space, GRID.shape, cells="released")
@@ -605,16 +608,84 @@ def test_foreign_files_are_refused(tmp_path):
     table = pq.read_table(path)
     foreign = tmp_path / "foreign.parquet"
     pq.write_table(table.replace_schema_metadata({}), foreign)
-    with pytest.raises(ValueError, match="not an archive of tesselite"):
+    with pytest.raises(ValueError, match="not one of tesselite"):
         Archive.load(foreign)
     about = json.loads(table.schema.metadata[b"tesselite"])
     about.update(format=archive_file.FORMAT + 1, version="9.9")
     pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about)}), foreign)
-    with pytest.raises(ValueError, match=r"written in format 2 by tesselite 9\.9; this is tesselite .* reads format 1"):
+    with pytest.raises(ValueError, match=r"written in format 3 by tesselite 9\.9; this is tesselite .* formats 1 to 2"):
         Archive.load(foreign)
     foreign.write_text("niche,fitness\n")
     with pytest.raises(ValueError, match="not a readable Parquet file"):
         Archive.load(foreign)
+
+
+def on_centroids(k=40, d=3):
+    rng = np.random.default_rng(8)
+    return random_archive(tl.VoronoiTessellation(tl.FeatureSpace.unit(d), rng.random((k, d)), p=1.0))
+
+
+def test_centroids_are_a_block_of_the_file(tmp_path):
+    """As text in the metadata they cost ten times their size in memory."""
+    archive = on_centroids()
+    path = archive.save(tmp_path / "a.parquet")
+    raw = archive.tessellation.centroids.tobytes()
+    assert path.read_bytes()[4:].startswith(raw)
+    again = Archive.load(path)
+    assert again.tessellation == archive.tessellation
+    assert again.equals(archive)
+    assert again.save(tmp_path / "b.parquet").read_bytes() == path.read_bytes()
+    table = pq.read_table(path)
+    assert table["niche"].to_pylist() == archive.elites().niches.tolist()
+    assert len(table.schema.metadata[b"tesselite"]) < 1000
+    damaged = bytearray(path.read_bytes())
+    damaged[50] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(its centroids are not what was written\)"):
+        Archive.load(path)
+    assert Archive.load(path, archive.tessellation).equals(archive)
+
+
+def with_about(path, change):
+    """The archive's file with what it says about itself changed and its digest right, as other software could do it."""
+    table, about = read_parquet(path)
+    block = Archive.load(path).tessellation.centroids
+    del about["digest"]
+    change(about)
+    write_parquet(table, sealed(about, archive_file._columns(table)), path, block)
+
+
+def test_archives_of_the_format_before_are_read(tmp_path):
+    archive = on_centroids()
+    path = archive.save(tmp_path / "a.parquet")
+
+    def as_text(about):
+        about["format"] = 1
+        about["tessellation"]["centroids"] = base64.b64encode(archive.tessellation.centroids.tobytes()).decode()
+
+    with_about(path, as_text)
+    again = Archive.load(path)
+    assert again.tessellation == archive.tessellation
+    assert again.equals(archive)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda about: about.pop("width"),
+        lambda about: about.update(dtype="no such"),
+        lambda about: about.update(invalid=3),
+        lambda about: about.update(tessellation=[]),
+        lambda about: about["tessellation"].update(n_niches=10**15),
+        lambda about: about["tessellation"].update(n_niches="many"),
+        lambda about: about["tessellation"]["space"].update(names=["a"]),
+    ],
+)
+def test_an_archive_that_was_made_up_is_refused(tmp_path, change):
+    path = on_centroids().save(tmp_path / "a.parquet")
+    with_about(path, change)
+    with pytest.raises(ValueError, match=r"a\.parquet: "):
+        Archive.load(path)
 
 
 def test_an_unwritable_place_is_an_error_and_leaves_nothing(tmp_path):

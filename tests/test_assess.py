@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from tesselite.assessment.expected_quality import (
     shares_of_histogram,
 )
 from tesselite.assessment.scenarios import Assessment, assess, assess_run
+from tesselite.base.arrow import read_parquet, write_parquet
 
 
 class Calls:
@@ -129,7 +131,7 @@ def test_file(tmp_path):
     assert table["dark"].null_count == 1
     assert table["windy"].null_count == 0
     about = json.loads(table.schema.metadata[b"tesselite"])
-    assert about["format"] == 1
+    assert about["format"] == 2
     assert about["problem"] == "my:walk"
     assert about["seed"] == 3
     assert about["elites"] == about["assessed"] == 3
@@ -139,6 +141,49 @@ def test_file(tmp_path):
     for name in found.settings:
         np.testing.assert_array_equal(again.fitness[name], found.fitness[name])
     assert again.save(tmp_path / "copy.parquet").read_bytes() == file.read_bytes()
+
+
+def test_no_flipped_byte_of_an_assessment_goes_unnoticed(tmp_path):
+    problem = toy()
+    file = tmp_path / "assessment.parquet"
+    right = assess(archive_of(problem, SOLUTIONS), problem, out=file)
+    original = file.read_bytes()
+    noticed = 0
+    for position in range(len(original)):
+        damaged = bytearray(original)
+        damaged[position] ^= 1 << position % 8
+        file.write_bytes(damaged)
+        try:
+            found = Assessment.load(file)
+        except ValueError as error:
+            assert str(file) in str(error)  # noqa: PT017
+            noticed += 1
+            continue
+        assert same(found, right), position
+    assert noticed > len(original) / 2
+
+
+def same(one, other):
+    """Whether two assessments say the same."""
+    return (
+        one.columns().keys() == other.columns().keys()
+        and all(np.array_equal(values, other.columns()[name], equal_nan=True) for name, values in one.columns().items())
+        and replace(one, niches=None, fitness={}) == replace(other, niches=None, fitness={})
+    )
+
+
+def test_assessments_of_the_format_without_a_digest_are_read(tmp_path):
+    problem = toy()
+    file = tmp_path / "assessment.parquet"
+    right = assess(archive_of(problem, SOLUTIONS), problem, out=file)
+    table, about = read_parquet(file)
+    del about["digest"]
+    write_parquet(table, about | {"format": 1}, file)
+    assert same(Assessment.load(file), right)
+    for wrong in ({"settings": "training"}, {"settings": None}, {"settings": ["rain"]}, {"kind": "?"}, {"format": "x"}):
+        write_parquet(table, about | {"format": 1} | wrong, file)
+        with pytest.raises(ValueError, match=r"assessment\.parquet: .*remove it to assess anew"):
+            Assessment.load(file)
 
 
 MANY = [[x / 10 + 0.05, y / 10 + 0.05] for x in range(10) for y in range(2)]

@@ -207,6 +207,14 @@ def test_trials_survive_their_file(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     with pytest.raises(ValueError, match="not the summary of a trial"):
         Trial.load(tmp_path / "bad.json")
+    file = tmp_path / "deep" / "000.json"
+    text = file.read_text()
+    file.write_text(text.replace('"assessed": ', '"assessed": 1', 1))
+    with pytest.raises(ValueError, match=r"000\.json: damaged.*its content is not what was written"):
+        Trial.load(file)
+    older = {name: value for name, value in json.loads(text).items() if name != "digest"} | {"format": 1}
+    file.write_text(json.dumps(older))  # format 1 had no digest
+    assert Trial.load(file) == one
 
 
 # -- figures -------------------------------------------------------------------------------------------------------

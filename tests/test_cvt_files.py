@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_refused_files(tmp_path, name, text, message):
 
 def test_refused_parquet_and_missing(niches, tmp_path):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "other.parquet")
-    with pytest.raises(ValueError, match="lacks their metadata"):
+    with pytest.raises(ValueError, match="not one of tesselite"):
         load_tessellation(tmp_path / "other.parquet")
     with pytest.raises(FileNotFoundError):
         load_tessellation(tmp_path / "none.parquet")
@@ -109,20 +110,24 @@ def test_refused_parquet_and_missing(niches, tmp_path):
         niches.save(tmp_path / "a.xyz")
 
 
-def with_metadata(file, change):
-    """The Parquet file with its description changed in place, as damage could do it."""
+def with_metadata(file, change, as_if_written_so=False):
+    """The Parquet file with its description changed in place, as damage could do it, or an older version."""
     table = pq.read_table(file)
     about = json.loads(table.schema.metadata[b"tesselite"])
     change(about)
+    if as_if_written_so:
+        del about["digest"]
+        about["format_version"] = 1  # which had none
     pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about).encode()}), file)
 
 
 @pytest.mark.parametrize("key", ["format_version", "names", "low", "high", "scales", "p", "fingerprint", "record"])
 @pytest.mark.parametrize("space", [None, SPACE])
 def test_damaged_parquet_is_named(niches, tmp_path, key, space):
-    for change in (lambda about: about.pop(key), lambda about: about.update({key: 7})):
+    changes = (lambda about: about.pop(key), lambda about: about.update({key: 7}))
+    for change, older in product(changes, (False, key != "format_version")):
         niches.save(tmp_path / "a.parquet")
-        with_metadata(tmp_path / "a.parquet", change)
+        with_metadata(tmp_path / "a.parquet", change, older)
         with pytest.raises(ValueError, match=r"a\.parquet: "):
             load_tessellation(tmp_path / "a.parquet", space)
 
@@ -130,8 +135,12 @@ def test_damaged_parquet_is_named(niches, tmp_path, key, space):
 def test_damaged_records_columns_and_arrays_are_named(niches, tmp_path):
     file = tmp_path / "a.parquet"
     niches.save(file)
-    with_metadata(file, lambda about: about["record"].pop("seed"))
+    with_metadata(file, lambda about: about["record"].pop("seed"), as_if_written_so=True)
     with pytest.raises(ValueError, match=r"a\.parquet: damaged \(TypeError: .*seed"):
+        load_tessellation(file)
+    niches.save(file)
+    with_metadata(file, lambda about: about["record"].update(seed=8))
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(what it says about its centroids is not what was"):
         load_tessellation(file)
     niches.save(file)
     with_metadata(file, lambda about: about["names"].__setitem__(0, "spead"))
@@ -142,6 +151,14 @@ def test_damaged_records_columns_and_arrays_are_named(niches, tmp_path):
     array.write_bytes(array.read_bytes().replace(b"}", b"]"))  # NumPy's reader raises TokenError
     with pytest.raises(ValueError, match=r"a\.npy: not readable"):
         load_tessellation(array, SPACE)
+
+
+def test_a_file_of_the_format_without_a_digest_is_read(niches, tmp_path):
+    file = tmp_path / "a.parquet"
+    niches.save(file)
+    with_metadata(file, lambda about: None, as_if_written_so=True)
+    assert load_tessellation(file) == niches
+    assert load_tessellation(file).record == niches.record
 
 
 def test_a_damaged_cache_entry_is_built_again(tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ def test_a_damaged_or_foreign_archive_is_refused(grid_folder, cvt_folder):
     file.write_bytes(b"")
     refused(grid_folder, r"archive\.parquet: not a readable Parquet file, or damaged")
     pq.write_table(pa.table({"niche": [1, 2]}), file)
-    refused(grid_folder, r"archive\.parquet: a Parquet file, but not an archive of tesselite")
+    refused(grid_folder, r"archive\.parquet: a Parquet file, but not one of tesselite")
     table = pq.read_table(pa.BufferReader(original))
     about = json.loads(table.schema.metadata[b"tesselite"])
     pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about | {"format": 7})}), file)

@@ -2,14 +2,14 @@
 
 Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each
 feature, and `solution`, a list. The key "tesselite" of the file's metadata holds the rest as JSON: tessellation,
-direction, counts, schema version. Reading needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends on
-the clock is written, so equal searches give equal bytes.
+direction, counts, schema version. Centroids, if the file holds them, are a block of numbers before the columns. Reading
+needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends on the clock is written, so equal searches give
+equal bytes.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +20,16 @@ import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive, Elites, Tessellation
-from tesselite.base.arrow import from_column, to_column
+from tesselite.base.arrow import BLOCK, from_column, read_about, read_block, read_parquet, to_column, write_parquet
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 
-FORMAT = 1
-_KEY = b"tesselite"
+FORMAT = 2  # 1 held centroids as text
+_CENTROIDS = "<f8"
+# What a file that is not as it should be can make of our reading of it, besides ValueError.
+_DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 _RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
 
 
@@ -51,7 +53,7 @@ def _space(described: dict[str, Any]) -> FeatureSpace:
 
 
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
-    """A tessellation as JSON; the centroids only if `embed`."""
+    """A tessellation as JSON; with `embed`, where in the file its centroids are."""
     described: dict[str, Any] = {
         "space": tessellation.space.to_dict(),
         "n_niches": tessellation.n_niches,
@@ -66,15 +68,14 @@ def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[st
         return {"kind": "custom", **described}
     described["p"] = p_to_json(tessellation.p)
     if embed:
-        raw = tessellation.centroids.astype("<f8").tobytes()
-        described["centroids"] = base64.b64encode(raw).decode()
+        described["centroids"] = {"offset": BLOCK, "dtype": _CENTROIDS}
     return {"kind": "voronoi", **described}
 
 
 def _tessellation(described: dict[str, Any], given: Tessellation | None, path: Path) -> Tessellation:
     if given is not None:
         if given.fingerprint() != described["fingerprint"]:
-            raise ValueError(f"{path}: this archive was made on another tessellation than the one given")
+            raise ValueError("this archive was made on another tessellation than the one given")
         return given
     if described["kind"] == "grid":
         space, cells = _space(described["space"]), described.get("cells", "equal")
@@ -85,12 +86,18 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
             from tesselite.tessellation.files import load_tessellation
 
             return _tessellation(described, load_tessellation(beside), path)
-        raise ValueError(f"{path}: the file does not hold its tessellation; pass it to load")
+        raise ValueError("the file does not hold its tessellation; pass it to load")
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
-    space = _space(described["space"])
-    raw = np.frombuffer(base64.b64decode(described["centroids"]), dtype="<f8")
-    return VoronoiTessellation(space, raw.reshape(described["n_niches"], space.n), p=described["p"])
+    space, n_niches = _space(described["space"]), described["n_niches"]
+    if isinstance(described["centroids"], str):  # format 1
+        raw = np.frombuffer(base64.b64decode(described["centroids"]), _CENTROIDS)
+    else:
+        raw = read_block(path, _CENTROIDS, n_niches * space.n)
+    found = VoronoiTessellation(space, raw.reshape(n_niches, space.n), p=described["p"])
+    if found.fingerprint() != described["fingerprint"]:
+        raise ValueError("damaged (its centroids are not what was written)")
+    return found
 
 
 def _columns(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -100,7 +107,6 @@ def _columns(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
 def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
     """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     elites = archive.in_order_of_filling()
     by_niche = np.argsort(elites.niches)
@@ -116,6 +122,7 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     flat = to_column(elites.solutions[by_niche].reshape(-1))
     table = pa.table({name: to_column(values) for name, values in columns.items()})
     table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
+    described = describe_tessellation(archive.tessellation, embed=embed)
     about = {
         "format": FORMAT,
         "version": __version__,
@@ -126,45 +133,30 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
         "search": search,
         "invalid": dict(sorted(archive.invalid.items())),
         "out_of_bounds": archive.out_of_bounds,
-        "tessellation": describe_tessellation(archive.tessellation, embed=embed),
+        "tessellation": described,
     }
     about = sealed(about, _columns(table))
-    table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
-    write_atomically(path, lambda part: pq.write_table(table, part, compression="zstd", use_dictionary=False))
+    block = archive.tessellation.centroids if "centroids" in described else None  # type: ignore[attr-defined]
+    write_atomically(path, lambda part: write_parquet(table, about, part, block))
     return path
 
 
 def _read(path: Path) -> tuple[Any, dict[str, Any]]:
-    """The file's table and what it says about itself; ValueError if it is damaged or not ours."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file")
+    """The file's table and what it says about itself; ValueError if it is damaged or not an archive."""
     try:
-        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
-            table = file.read()
-        about = (table.schema.metadata or {}).get(_KEY)
-        described = None if about is None else json.loads(about)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise ValueError(f"{path}: not a readable Parquet file, or damaged ({said})") from None
-    if not isinstance(described, dict):
-        raise ValueError(f"{path}: a Parquet file, but not an archive of tesselite")
-    if described.get("format") != FORMAT:
-        raise ValueError(
-            f"{path}: written in format {described.get('format')} by tesselite {described.get('version')}; "
-            f"this is tesselite {__version__}, which reads format {FORMAT}"
-        )
-    if "niche" not in table.column_names:
-        raise ValueError(f"{path}: a file of tesselite, but not an archive")
-    try:
-        intact = is_intact(described, _columns(table))
-    except ValueError:
-        intact = False
-    if not intact:
-        raise ValueError(f"{path}: damaged (its content is not what was written)")
-    return table, described
+        table, about = read_parquet(path)
+        if about.get("format") not in range(1, FORMAT + 1):
+            raise ValueError(
+                f"written in format {about.get('format')} by tesselite {about.get('version')}; "
+                f"this is tesselite {__version__}, which reads formats 1 to {FORMAT}"
+            )
+        if "niche" not in table.column_names:
+            raise ValueError("a file of tesselite, but not an archive")
+        if not is_intact(about, _columns(table)):
+            raise ValueError("damaged (its content is not what was written)")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return table, about
 
 
 def own_scales(path: Path) -> list[str]:
@@ -172,13 +164,9 @@ def own_scales(path: Path) -> list[str]:
 
     None of a file that is damaged or no archive: `load_archive` says so.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        described = json.loads(pq.read_metadata(path).metadata[_KEY])
-        return _unknown_scales(described["tessellation"]["space"])
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError):
+        return _unknown_scales(read_about(path)["tessellation"]["space"])
+    except _DAMAGE:
         return []
 
 
@@ -194,6 +182,15 @@ def load_archive(path: Path, tessellation: Tessellation | None = None) -> Archiv
 def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tuple[Archive, dict[str, Any] | None]:
     """An archive and the state of the search that filled it, None if the file does not hold any."""
     table, about = _read(path)
+    try:
+        return _restored(path, table, about, tessellation), about["search"]
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except _DAMAGE as error:  # written by other software: its digest is right
+        raise ValueError(f"{path}: damaged ({type(error).__name__}: {error})") from None
+
+
+def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tessellation | None) -> Archive:
     archive = Archive(
         _tessellation(about["tessellation"], tessellation, path),
         about["width"],
@@ -223,4 +220,4 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
         raise ValueError(f"{path}: {error}") from None
     archive.invalid = Counter(about["invalid"])
     archive.out_of_bounds = about["out_of_bounds"]
-    return archive, about["search"]
+    return archive

@@ -8,8 +8,7 @@ Vassiliades et al. (2018), section III: all elites, or 10,000 drawn at random wh
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,9 @@ import numpy.typing as npt
 from tesselite import __version__
 from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.arrow import from_column, read_parquet, write_parquet
 from tesselite.base.atomic import write_atomically
+from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.execution.execution import Execution, evaluator
@@ -34,8 +35,7 @@ Progress = Callable[[int, int], object]
 Evaluate = Callable[[Rows, str | None], Evaluation]
 
 AT_MOST = 10_000
-FORMAT = 1
-_KEY = b"tesselite"
+FORMAT = 2  # 1 had no digest
 _CHUNK = 1024  # solutions evaluated between two signs of life
 _CHECKED = 3  # elites of each setting that a file has, evaluated again to see if the problem is still the same
 
@@ -102,7 +102,6 @@ class Assessment:
     def save(self, path: str | Path) -> Path:
         """Write the Parquet file, atomically; invalid evaluations are null."""
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         path = Path(path)
         table = {"niche": pa.array(self.niches)}
@@ -123,45 +122,49 @@ class Assessment:
             "changed": self.changed,
             "archive": self.archive_digest,
         }
-        made = pa.table(table).replace_schema_metadata({_KEY: json.dumps(about).encode()})
-        write_atomically(path, lambda part: pq.write_table(made, part, compression="zstd", use_dictionary=False))
+        about = sealed(about, self._checked_columns())
+        write_atomically(path, lambda part: write_parquet(pa.table(table), about, part))
         return path
+
+    def _checked_columns(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """The columns for the digest: a null has no bits of its own, so all NaN are alike."""
+        yield "niche", self.niches
+        for name, values in self.fitness.items():
+            yield name, np.where(np.isnan(values), np.nan, values)
 
     @classmethod
     def load(cls, path: str | Path) -> Assessment:
         """Read a file that `save` wrote; ValueError if it is another or damaged."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         path = Path(path)
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: there is no such file")
         try:
-            table = pq.ParquetFile(path).read()
-        except (pa.ArrowException, OSError) as error:
-            raise ValueError(
-                f"{path}: not a readable Parquet file ({str(error).splitlines()[0]}); remove it to assess anew"
-            ) from None
-        about = json.loads((table.schema.metadata or {}).get(_KEY, b"{}"))
-        if about.get("kind") != "assessment":
-            raise ValueError(f"{path}: a Parquet file, but not an assessment of tesselite")
-        if about["format"] != FORMAT:
-            raise ValueError(f"{path}: written in format {about['format']}; this version reads format {FORMAT}")
-        fitness = {
-            name: np.array(table[_column(name)].to_numpy(zero_copy_only=False), dtype=np.float64)
-            for name in about["settings"]
-        }
-        return cls(
-            about["problem"],
-            about["direction"],
-            table["niche"].to_numpy(),
-            fitness,
-            about["elites"],
-            about["seed"],
-            about["at_most"],
-            about["changed"],
-            about["archive"],
-        )
+            table, about = read_parquet(path)
+            if about.get("kind") != "assessment":
+                raise ValueError("a Parquet file, but not an assessment of tesselite")
+            if about["format"] not in range(1, FORMAT + 1):
+                raise ValueError(f"written in format {about['format']}; this version reads formats 1 to {FORMAT}")
+            found = cls(
+                about["problem"],
+                about["direction"],
+                from_column(table["niche"]),
+                {name: _with_nan(table[_column(name)]) for name in about["settings"]},
+                about["elites"],
+                about["seed"],
+                about["at_most"],
+                about["changed"],
+                about["archive"],
+            )
+            if not is_intact(about, found._checked_columns(), older=about["format"] == 1):
+                raise ValueError("damaged (its content is not what was written)")
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}; remove it to assess anew") from None
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path}: damaged ({type(error).__name__}: {error}); remove it to assess anew") from None
+        return found
+
+
+def _with_nan(column: Any) -> Floats:
+    """The numbers of an Arrow column, NaN where one is missing."""
+    return np.array(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _column(setting: str) -> str:

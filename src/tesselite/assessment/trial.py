@@ -19,11 +19,12 @@ from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics, measure
 from tesselite.assessment.scenarios import Assessment
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import regular_bytes, write_atomically
+from tesselite.base.checksum import is_intact, sealed
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
 
-FORMAT = 1
+FORMAT = 2  # 1 had no digest
 PROGRESS = ("evaluations", "coverage", "best_fitness", "qd_score")
 _PROGRESS_ROWS = 100
 
@@ -61,7 +62,7 @@ class Trial:
 
     def save(self, path: Path) -> Path:
         """Write a JSON file, a line for each list."""
-        content = {"format": FORMAT, **asdict(self)}
+        content = sealed({"format": FORMAT, **asdict(self)})
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda part: part.write_text(_json(content) + "\n", encoding="utf-8"))
         return path
@@ -70,15 +71,19 @@ class Trial:
     def load(cls, path: Path) -> Trial:
         """Read a file that `save` wrote; ValueError if it is another or damaged."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content.pop("format") != FORMAT:
-                raise ValueError(f"another format than {FORMAT}")
+            content = json.loads(regular_bytes(path))
+            written_as = content["format"]
+            if written_as not in range(1, FORMAT + 1):
+                raise ValueError(f"expected format 1 to {FORMAT}, got {written_as}")
+            if not is_intact(content, older=written_as == 1):
+                raise ValueError("its content is not what was written")
+            content = {name: value for name, value in content.items() if name not in ("format", "digest")}
             content["metrics"] = Metrics(**content["metrics"])
             content["levels"] = tuple(content["levels"])
             content["histograms"] = {name: tuple(counts) for name, counts in content["histograms"].items()}
             trial = cls(**content)
             trial._check()
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
+        except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise ValueError(f"{path}: damaged, or not the summary of a trial ({error})") from None
         return trial
 

@@ -1,14 +1,22 @@
-"""NumPy arrays as Arrow columns and back, without copies.
+"""NumPy arrays as Arrow columns and back, without copies, and our Parquet files, which say what they are in JSON.
 
 PyArrow's own conversions import pandas wherever it is installed, which takes longer than writing an archive.
 """
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tesselite.base.atomic import check_regular
+
+_KEY = b"tesselite"
+BLOCK = 4
+"""Where in a file the block of `write_parquet` begins: after the letters that every Parquet file begins with."""
 
 
 def to_column(values: npt.NDArray[Any]) -> Any:
@@ -37,3 +45,64 @@ def from_column(column: Any) -> npt.NDArray[Any]:
     if not len(whole):
         return np.empty(0, dtype)
     return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize)
+
+
+def write_parquet(table: Any, about: dict[str, Any], file: Path, block: npt.NDArray[Any] | None = None) -> None:
+    """Write a PyArrow table with JSON `about` it in the file's metadata.
+
+    The bytes of `block`, an array of another length than the columns, stand before them, where no reader of tables
+    looks; `read_block` gives them back.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = table.replace_schema_metadata({_KEY: json.dumps(about).encode()})
+    # Not a file of Python's: the writer would not know how far the block has moved it.
+    options = {"compression": "zstd", "use_dictionary": False}
+    with pa.OSFile(str(file), "wb") as sink, pq.ParquetWriter(sink, table.schema, **options) as writer:
+        if block is not None:
+            sink.write(np.ascontiguousarray(block).data.cast("B"))
+        writer.write_table(table)
+
+
+def read_parquet(path: Path) -> tuple[Any, dict[str, Any]]:
+    """The table of a file that `write_parquet` wrote, and what it says about itself.
+
+    OSError if there is no such file, or it is not a regular one; ValueError, without its name, if it is damaged or not
+    ours.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_regular(path)
+    try:
+        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+            table = file.read()
+        about = (table.schema.metadata or {}).get(_KEY)
+        described = None if about is None else json.loads(about)
+    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
+        said = (str(error).splitlines() or [""])[0]
+        raise ValueError(f"not a readable Parquet file, or damaged ({said})") from None
+    if not isinstance(described, dict):
+        raise ValueError("a Parquet file, but not one of tesselite")
+    return table, described
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """What a file that `write_parquet` wrote says about itself; empty if it is damaged or not ours."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        check_regular(path)
+        described = json.loads(pq.read_metadata(path).metadata[_KEY])
+    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, RecursionError):
+        return {}
+    return described if isinstance(described, dict) else {}
+
+
+def read_block(path: Path, dtype: str, count: int) -> npt.NDArray[Any]:
+    """So many numbers of the block that `write_parquet` put into a file; ValueError if it cannot hold them."""
+    if not 0 <= count * np.dtype(dtype).itemsize <= path.stat().st_size - BLOCK:
+        raise ValueError(f"not large enough for {count} numbers")
+    return np.fromfile(path, dtype, count, offset=BLOCK)

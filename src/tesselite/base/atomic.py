@@ -44,15 +44,15 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def check_regular(path: Path) -> None:
-    """ValueError if something else than a regular file has this name, FileNotFoundError if nothing has it."""
+    """OSError if something else than a regular file has this name, FileNotFoundError if nothing has it."""
     if not path.is_file():
         if path.exists():
-            raise ValueError(f"{path}: not a regular file")
-        raise FileNotFoundError(f"{path}: there is no such file")
+            raise OSError(errno.EINVAL, f"{path}: not a regular file")
+        raise FileNotFoundError(errno.ENOENT, f"{path}: there is no such file")
 
 
 def regular_bytes(path: Path) -> bytes:
-    """The content of a file, nothing if there is none; ValueError if it is not a regular file."""
+    """The content of a file, nothing if there is none; OSError if it is not a regular file."""
     try:
         check_regular(path)
     except FileNotFoundError:

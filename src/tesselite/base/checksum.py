@@ -24,8 +24,13 @@ def sealed(about: dict[str, Any], columns: Columns = ()) -> dict[str, Any]:
     return {**about, _KEY: _digest(about, columns)}
 
 
-def is_intact(about: dict[str, Any], columns: Columns = ()) -> bool:
-    """Whether this is what `sealed` returned, and the columns are those that it was given."""
+def is_intact(about: dict[str, Any], columns: Columns = (), *, older: bool = False) -> bool:
+    """Whether this is what `sealed` returned, and the columns are those that it was given.
+
+    An `older` file, of a format that had no digest, is taken as it is.
+    """
+    if older and _KEY not in about:
+        return True
     rest = {name: value for name, value in about.items() if name != _KEY}
     return about.get(_KEY) == _digest(rest, columns)
 

@@ -188,7 +188,6 @@ def comparison_of(study: Study, trials: dict[str, list[Trial]]) -> Comparison | 
 
 def _tessellation(job: Job) -> Tessellation:
     """The niches of the job's pair; a CVT is made once and kept in a file."""
-    from tesselite.base.atomic import write_atomically
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.files import load_tessellation
     from tesselite.tessellation.grid import GridTessellation
@@ -214,7 +213,7 @@ def _tessellation(job: Job) -> Tessellation:
         threads=job.threads,
         cache=True,
     )
-    write_atomically(file, lambda part: made.save(part))
+    made.save(file)
     return made
 
 

@@ -244,7 +244,7 @@ class RunFolder:
                 f"{file}: written in format {written_as} by tesselite {version}; "
                 f"this is tesselite {__version__}, which reads formats 1 to {FORMAT}"
             )
-        if (written_as > 1 or "digest" in about) and not is_intact(about):
+        if not is_intact(about, older=written_as == 1):
             raise ValueError(
                 f"{file}: damaged or edited (its content is not what was written); restore it, or start a new run"
             )
@@ -263,7 +263,7 @@ class RunFolder:
         if not isinstance(tessellation, GridTessellation):
             from tesselite.tessellation.files import save_tessellation
 
-            write_atomically(self.centroids_file, lambda part: save_tessellation(tessellation, part))  # type: ignore[arg-type]
+            save_tessellation(tessellation, self.centroids_file)  # type: ignore[arg-type]
 
     # -- checkpoints -----------------------------------------------------------------------------------------------
 

@@ -8,24 +8,22 @@ Text format: one centroid a line, values separated by blanks, as in the `centroi
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from tesselite.base.arrow import from_column, to_column
-from tesselite.base.atomic import write_atomically
+from tesselite.base.arrow import from_column, read_parquet, to_column, write_parquet
+from tesselite.base.atomic import check_regular, write_atomically
+from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
 FORMAT = "tesselite.tessellation"
-FORMAT_VERSION = 1
-_METADATA = b"tesselite"
+FORMAT_VERSION = 2  # 1 had no digest
 _TEXT = (".dat", ".txt")
 # What a damaged file can make of our reading of it, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
@@ -38,12 +36,13 @@ def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> No
     """
     path = Path(path)
     check_ending("path", path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".parquet":
-        _write(path, lambda file: _write_parquet(tessellation, file))
+        write_atomically(path, lambda part: _write_parquet(tessellation, part))
     elif path.suffix == ".npy":
-        _write(path, lambda file: np.save(file, tessellation.centroids))
+        write_atomically(path, lambda part: np.save(part, tessellation.centroids))
     else:
-        _write(path, lambda file: np.savetxt(file, tessellation.centroids, fmt="%.17g"))
+        write_atomically(path, lambda part: np.savetxt(part, tessellation.centroids, fmt="%.17g"))
 
 
 def check_ending(option: str, path: Path) -> None:
@@ -64,10 +63,9 @@ def load_tessellation(
     NaN or out of bounds.
     """
     path = Path(path)
-    if not path.is_file():
-        if path.is_dir():
-            raise ValueError(f"{path}: expected a file of centroids, this is a folder")
-        raise FileNotFoundError(f"no such file: {path}")
+    if path.is_dir():
+        raise ValueError(f"{path}: expected a file of centroids, this is a folder")
+    check_regular(path)
     try:
         if path.suffix == ".parquet":
             return _read_parquet(path, space, p)
@@ -93,18 +91,8 @@ def record_to_dict(record: ConstructionRecord) -> dict[str, Any]:
     return {**asdict(record), "errors": list(record.errors), "p": p_to_json(record.p)}
 
 
-def _write(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    def write_part(part: Path) -> None:
-        with part.open("wb") as file:
-            write(file)
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, write_part)
-
-
-def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
+def _write_parquet(tessellation: VoronoiTessellation, file: Path) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     space = tessellation.space
     about = {
@@ -116,26 +104,17 @@ def _write_parquet(tessellation: VoronoiTessellation, file: BinaryIO) -> None:
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
     columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
-    table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about).encode()})
-    pq.write_table(table, file)
+    write_parquet(pa.table(columns), sealed(about), file)
 
 
 def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> VoronoiTessellation:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            table = file.read()
-        about = json.loads((table.schema.metadata or {})[_METADATA])
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"not a readable Parquet file ({error})") from None
-    except (KeyError, ValueError):
-        raise ValueError("a Parquet file, but not one of tessellations: it lacks their metadata") from None
+    table, about = read_parquet(path)
     if about.get("format") != FORMAT:
         raise ValueError("a Parquet file, but not one of centroids that tesselite wrote")
     if about["format_version"] > FORMAT_VERSION:
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
+    if not is_intact(about, older=about["format_version"] == 1):
+        raise ValueError("damaged (what it says about its centroids is not what was written)")
     stored = {key: about[key] for key in ("names", "low", "high", "scales")}
     wanted = space
     if wanted is not None and wanted.linear and wanted.uniform:
