@@ -201,23 +201,21 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
     names = archive.tessellation.space.names
     filled = np.argsort(from_column(table["order"]))
     if not np.array_equal(from_column(table["order"])[filled], np.arange(len(filled))):
-        raise ValueError(f"{path}: expected the order of filling to be 0, 1, 2, ... in some order")
+        raise ValueError("expected the order of filling to be 0, 1, 2, ... in some order")
     solutions = from_column(table["solution"]).view(archive.solutions.dtype).reshape(-1, archive.width)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
         features[:, j] = from_column(table[_column(name)])
-    elites = Elites(
-        from_column(table["niche"])[filled],
-        from_column(table["fitness"])[filled],
-        features[filled],
-        solutions[filled],
-        from_column(table["evaluation"])[filled],
-        names,
+    archive.restore(
+        Elites(
+            from_column(table["niche"])[filled],
+            from_column(table["fitness"])[filled],
+            features[filled],
+            solutions[filled],
+            from_column(table["evaluation"])[filled],
+            names,
+        )
     )
-    try:
-        archive.restore(elites)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
     archive.invalid = Counter(about["invalid"])
     archive.out_of_bounds = about["out_of_bounds"]
     return archive
