@@ -4,7 +4,7 @@ BIN := .venv/bin
 PACKAGE := .venv/.package
 TOOLS := .venv/.tools
 
-.PHONY: demo test test-slow lint format bench clean
+.PHONY: demo test test-slow lint format bench reproduction clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -25,6 +25,10 @@ lint: $(TOOLS)
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# All reports in results/ and the pages that stand on them, from the stored trials.
+reproduction: $(PACKAGE)
+	$(BIN)/python tools/reproduction.py
 
 # The peers live in an environment of their own: what they need must not decide what we run on.
 bench: .venv-bench/.installed

@@ -1,9 +1,9 @@
 """The paper's maze experiment, one run at a time: search, assess in 17 environments, append one line to a CSV file.
 
-    python benchmarks/maze_openings.py PAIR SEED [--opening 90] [-o results/maze/openings.csv] [--folder CVTS]
+    python benchmarks/maze_openings.py PAIR SEED [--opening 90] [-o results/maze-openings.csv] [--folder CVTS]
 
 PAIR is a descriptor and a tessellation, such as 2d-cvt or 20d-grid. A run that the file already has is not repeated, so
-a list of commands can be stopped and started again. `benchmarks/paper_tables.py` makes the table in docs/maze.md.
+a list of commands can be stopped and started again. `tools/reproduction.py` makes the table in docs/maze.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=PAPER.evaluations)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("cvts"))
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/maze/openings.csv"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("results/maze-openings.csv"))
     options = parser.parse_args()
     who = {
         "pair": options.pair,

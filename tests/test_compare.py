@@ -19,6 +19,7 @@ from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics
 from tesselite.assessment.trial import Trial
 from tesselite.report.comparison_figures import (
+    Mark,
     colours,
     comparison_figures,
     draw_best,
@@ -271,6 +272,31 @@ def test_quality_figure_draws_the_medians():
         training = comparison.quality(comparison.groups[1], ["training"])
         np.testing.assert_array_equal(inside.lines[1].get_ydata(), training.median)
         assert "P(X > x)" in made.axes[0].get_ylabel()
+
+
+def test_numbers_of_others_are_marked_beside_ours():
+    comparison = Comparison(groups())
+    marks = [
+        Mark("b", Measure("coverage", ""), 0.7),
+        Mark("a", Measure("share", "", x=1.0, pooled=True), 0.25),
+        Mark("b", Measure("share", "", x=2.0, pooled=True), 0.0),
+        Mark("a", Measure("best", "", "training"), 3.5),
+        Mark("a", Measure("best", "", average=True), 9.0),  # of no setting: nowhere to be drawn
+    ]
+
+    def diamonds(ax):
+        return [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines if line.get_marker() == "D"]
+
+    with figure() as made:
+        draw_niches_and_spread(made, comparison, marks)
+        assert [diamonds(ax) for ax in made.axes] == [[(2, 0.7)], []]
+    with figure() as made:
+        draw_best(made, comparison, marks=marks)
+        assert [diamonds(ax) for ax in made.axes] == [[(1, 3.5)], [], []]
+    with figure() as made:
+        draw_quality(made, comparison, logarithmic=True, marks=marks)
+        assert [diamonds(ax) for ax in made.axes] == [[], [(1.0, 0.25), (2.0, 0.0)], [], [(1.0, 0.25)]]
+        assert [ax.get_yscale() for ax in made.axes] == ["linear", "linear", "log", "log"]
 
 
 def test_progress_takes_the_last_known_value_of_each_run():

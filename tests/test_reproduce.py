@@ -417,6 +417,11 @@ def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy
     told = json.loads(CliRunner().invoke(app, words).stdout)["studies"]
     assert [one["study"] for one in told] == ["toy", "toy2"]
     assert json.loads(CliRunner().invoke(app, [*words, "--descriptors", "9d"]).stdout)["study"] == "toy2"
+    # A report of all takes settings from the trials, and leaves out studies that have none.
+    run(scaled(STUDY, evaluations=200), toy / "toy", 1)
+    report = ["reproduce", "toys", "-o", str(toy), "--report", "--json"]
+    assert json.loads(CliRunner().invoke(app, report).stdout)["study"] == "toy"
+    assert "of 200 evaluations" in (toy / "toy" / "report.md").read_text()
     refused = CliRunner().invoke(app, [*words, "--descriptors", "9d,7d"])
     assert "expected some of 2d, 9d, grid, cvt, cvt2, got 7d" in str(refused.exception)
 
@@ -475,7 +480,7 @@ def test_quick_reproductions_from_the_command_line(tmp_path, study):
     )  # fmt: skip
     assert str(out / "report.md") in json.loads(done.stdout)["files"]
     text = (out / "report.md").read_text()
-    assert "not tested at this scale" in text
+    assert "other budget" in text
     assert "The paper's numbers beside ours" in text
     assert (out / "figures" / "best_performance.png").exists()
 

@@ -555,7 +555,7 @@ def reproduce(
     study: Annotated[
         str,
         typer.Argument(
-            help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), rounding-hexapod, or concept."
+            help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), rounding-hexapod, all, or concept."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],

@@ -252,6 +252,7 @@ def reproduce_study(
             quiet=quiet,
         )
         for part, (study, wanted) in studies.items()
+        if not (report_only and len(parts) > 1) or any((out / part).glob("trials/*/*.json"))
     ]
     _tell(told, as_json)
 
@@ -291,10 +292,10 @@ def carry_out_study(
     from tesselite.base.threads import available_threads
     from tesselite.paper import reproduce
     from tesselite.paper.study_forecast import forecast
-    from tesselite.paper.study_report import write_report
+    from tesselite.paper.study_report import as_run, write_report
 
     if report_only:
-        return {"study": study.name, "files": [str(file) for file in write_report(study, out, kind)]}
+        return {"study": study.name, "files": [str(file) for file in write_report(as_run(study, out), out, kind)]}
     done = reproduce.read_trials(study, out)  # refuses a folder of other settings before anything is done
     taken = reproduce.adoptable(wanted, out, reuse)
     if not forecast_only:

@@ -34,30 +34,39 @@ def share(x: float, setting: str | None = None) -> Measure:
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a statement holds (None: undecided), and the figures it rests on."""
+    """Whether a statement holds (None: undecided), the numbers that it is about, and what else it rests on."""
 
     holds: bool | None
-    figures: str
+    numbers: tuple[str, ...]
+    grounds: str = ""
+
+    @property
+    def figures(self) -> str:
+        """All of it."""
+        return ": ".join(part for part in (", ".join(self.numbers), self.grounds) if part)
 
 
 class Evidence:
     """The observations of a comparison by pair."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison | None) -> None:
         self.comparison = comparison
-        self.groups = {group.name: group for group in comparison.groups}
+        self.groups = {group.name: group for group in comparison.groups} if comparison else {}
 
     def values(self, pair: str, measure: Measure) -> Floats:
         """One number for each run; LookupError where the pair has none."""
-        found = self.comparison.values(self.groups[pair], measure) if pair in self.groups else np.empty(0)
-        if not len(found):
+        if self.comparison is None or pair not in self.groups:
             raise LookupError(f"no trials of {pair}")
+        found = self.comparison.values(self.groups[pair], measure)
+        if not len(found):
+            raise LookupError(f"no values of {pair}")
         return found
 
-    def bests(self, pair: str) -> Floats:
-        """The best of each run in each scenario, shape (runs, scenarios)."""
-        self.values(pair, HELD_OUT)
-        return np.array([self.comparison.bests(self.groups[pair], name) for name in self.comparison.scenarios]).T
+    def bests(self, pair: str) -> dict[str, Floats]:
+        """The best of each run in each scenario; LookupError where the pair has no trials."""
+        if self.comparison is None or pair not in self.groups:
+            raise LookupError(f"no trials of {pair}")
+        return {name: self.comparison.bests(self.groups[pair], name) for name in self.comparison.scenarios}
 
 
 @dataclass(frozen=True)
@@ -71,18 +80,18 @@ class Statement(ABC):
         try:
             return self._decide(evidence)
         except LookupError as error:
-            return Finding(None, str(error.args[0]))
+            return Finding(None, (str(error.args[0]),))
 
     @abstractmethod
     def _decide(self, evidence: Evidence) -> Finding: ...
 
 
-def _finding(interval: tuple[float, float], low: float, high: float, figures: str) -> Finding:
+def _finding(interval: tuple[float, float], low: float, high: float, numbers: tuple[str, ...], what: str) -> Finding:
     inside = (low == -inf or low < interval[0]) and (high == inf or interval[1] < high)
     outside = (low != -inf and interval[1] <= low) or (high != inf and interval[0] >= high)
     holds = True if inside else False if outside else None
     told = "unknown, too few runs" if interval == (-inf, inf) else "[{}, {}]".format(*map(shown, interval))
-    return Finding(holds, f"{figures} {told}")
+    return Finding(holds, numbers, f"{what} {told}")
 
 
 @dataclass(frozen=True)
@@ -96,14 +105,14 @@ class Contrast(Statement):
 
     def _decide(self, evidence: Evidence) -> Finding:
         a, b = (evidence.values(pair, self.measure) for pair in self.pairs)
-        figures = ", ".join(f"{pair} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
+        numbers = tuple(f"{pair} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
         if not self.ratio:
-            return _finding(shift_interval(a, b), self.low, self.high, f"{figures}: difference")
+            return _finding(shift_interval(a, b), self.low, self.high, numbers, "difference")
         with np.errstate(divide="ignore"):
             low, high = shift_interval(*(np.log(np.maximum(values, 0.0)) for values in (a, b)))
         if (low, high) != (-inf, inf):
             low, high = float(np.exp(low)), float(np.exp(high))
-        return _finding((low, high), self.low, self.high, f"{figures}: ratio")
+        return _finding((low, high), self.low, self.high, numbers, "ratio")
 
 
 def above(first: str, second: str, measure: Measure, by: float = 0.0) -> Contrast:
@@ -131,7 +140,8 @@ class Below(Statement):
     def _decide(self, evidence: Evidence) -> Finding:
         values = evidence.values(self.pairs[0], self.measure)
         where = "" if self.measure.setting is None else f" in {self.measure.setting}"
-        return _finding(median_interval(values), -inf, self.level, f"{self.pairs[0]}{where} {shown(median(values))}")
+        numbers = (f"{self.pairs[0]}{where} {shown(median(values))}",)
+        return _finding(median_interval(values), -inf, self.level, numbers, "median")
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ class Most(Statement):
         found = [part.decide(evidence).holds for part in self.parts]
         n, held, fell = len(found), found.count(True), found.count(False)
         holds = True if 2 * held > n else False if 2 * fell >= n else None
-        return Finding(holds, f"{', '.join(self.pairs)}: {held} of {n}, {n - held - fell} undecided")
+        return Finding(holds, (f"{', '.join(self.pairs)} {held} of {n}",), f"{n - held - fell} undecided")
 
 
 RANKINGS: dict[str, Callable[[Sequence[Floats]], Floats]] = {
@@ -166,19 +176,22 @@ class Hardest(Statement):
     by: str
 
     def _decide(self, evidence: Evidence) -> Finding:
-        names, rank, n = evidence.comparison.scenarios, RANKINGS[self.by], len(self.scenarios)
-        bests = [evidence.bests(pair) for pair in self.pairs]
+        found = [evidence.bests(pair) for pair in self.pairs]
+        names, rank, n = list(found[0]), RANKINGS[self.by], len(self.scenarios)
+        bests = [np.array(list(one.values())).T for one in found]
         hard = rank(bests)
         order = np.argsort(-hard, kind="stable")
-        figures = f"{self.by}: " + ", ".join(f"{names[i]} {shown(float(hard[i]))}" for i in order[: n + 2])
+        numbers = (f"{self.by} {', '.join(names[i] for i in order[:n])}",)
+        grounds = ", ".join(f"{names[i]} {shown(float(hard[i]))}" for i in order[: n + 2])
         if min(map(len, bests)) < _RANKED_RUNS:
-            return Finding(None, f"{figures} (fewer than {_RANKED_RUNS} runs)")
+            return Finding(None, numbers, f"{grounds} (fewer than {_RANKED_RUNS} runs)")
         rng = np.random.default_rng(0)
         drawn = rank([table[rng.integers(0, len(table), (_RANKINGS_DRAWN, len(table)))] for table in bests])
         wanted = np.isin(np.argsort(-drawn, axis=-1, kind="stable")[:, :n], [names.index(s) for s in self.scenarios])
         first = float(wanted.all(axis=-1).mean())
         holds = True if first >= LEVEL else False if first <= 1.0 - LEVEL else None
-        return Finding(holds, f"{figures} ({' and '.join(self.scenarios)} first in {100 * first:.0f} % of resamples)")
+        grounds += f" ({' and '.join(self.scenarios)} first in {100 * first:.0f} % of resamples)"
+        return Finding(holds, numbers, grounds)
 
 
 @dataclass(frozen=True)
@@ -194,6 +207,11 @@ class Claim:
     statements: tuple[Statement, ...]
     fixed: str
     changed: str = ""
+
+    @property
+    def rule_in_full(self) -> str:
+        """The rule, its date, and what was changed."""
+        return f"{self.rule} (since {self.fixed}). {self.changed}".strip()
 
     @property
     def pairs(self) -> tuple[str, ...]:

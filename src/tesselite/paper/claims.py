@@ -25,23 +25,40 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict, what each of its statements found, and the settings that are not the study's."""
+    """A claim with its verdict, what each of its statements found, and the settings that are not the study's.
+
+    `runs` are those of its pairs, with their evaluations; it is `complete` if all of the pairs have some.
+    """
 
     claim: Claim
     verdict: str
     findings: tuple[Finding, ...]
     other_settings: str
+    runs: str
+    complete: bool
+
+    def tally(self) -> str:
+        """How many statements hold, fail and are undecided."""
+        holds = [finding.holds for finding in self.findings]
+        others = {"fail": holds.count(False), "undecided": holds.count(None)}
+        told = [f"{count} {what}" for what, count in others.items() if count]
+        return ", ".join([f"{holds.count(True)} of {len(holds)} hold", *told])
+
+    def numbers(self, most: int) -> str:
+        """The numbers that the claim is about; if there are more than so many, how many statements hold."""
+        numbers = list(dict.fromkeys(number for finding in self.findings for number in finding.numbers))
+        return ", ".join(numbers) if len(numbers) <= most else self.tally()
 
     def figures(self, most: int) -> str:
-        """At most so many findings, those that speak against the claim first; before them how many statements hold."""
+        """All findings, or at most so many after the tally, those that speak against the claim first."""
         decisive = sorted(self.findings, key=lambda finding: (finding.holds is not False, finding.holds is True))
-        told = [finding.figures for finding in (self.findings if len(self.findings) <= most else decisive[:most])]
-        if len(self.findings) > most:
-            told.insert(0, f"{sum(f.holds is True for f in self.findings)} of {len(self.findings)} hold")
-        return "; ".join([*dict.fromkeys(told), *([self.other_settings] if self.other_settings else [])])
+        many = len(self.findings) > most
+        told = [self.tally()] if many else []
+        told += dict.fromkeys(finding.figures for finding in (decisive[:most] if many else self.findings))
+        return "; ".join([*told, *([self.other_settings] if self.other_settings else [])])
 
 
-def judge(study: Study, comparison: Comparison) -> list[Judged]:
+def judge(study: Study, comparison: Comparison | None) -> list[Judged]:
     """Every claim about a study. One whose pairs have other settings than the full study's is of another budget."""
     evidence = Evidence(comparison)
     full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
@@ -54,7 +71,18 @@ def judge(study: Study, comparison: Comparison) -> list[Judged]:
                 part for pair in present for part in differences(evidence.groups[pair].trials[0].settings, full[pair])
             )
         )
-        judged.append(Judged(claim, OTHER_BUDGET if others else verdict(findings), findings, others))
+        trials = [evidence.groups[pair].trials for pair in present]
+        budgets = sorted({(len(runs), runs[0].settings["evaluations"]) for runs in trials})
+        judged.append(
+            Judged(
+                claim,
+                OTHER_BUDGET if others else verdict(findings),
+                findings,
+                others,
+                ", ".join(f"{runs} x {evaluations:,}" for runs, evaluations in budgets),
+                complete=len(present) == len(claim.pairs),
+            )
+        )
     return judged
 
 
@@ -86,7 +114,7 @@ def claims_table(study: Study, comparison: Comparison) -> Table | None:
             paper_figures(study.name, one.claim),
             one.figures(6),
             one.verdict,
-            f"{one.claim.rule} (since {one.claim.fixed}). {one.claim.changed}".strip(),
+            one.claim.rule_in_full,
         ]
         for one in judge(study, comparison)
     ]

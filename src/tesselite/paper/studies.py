@@ -408,7 +408,11 @@ STUDIES = {
 }
 """The studies by name."""
 
-SETS = {"niches": ("niches-maze", "niches-hexapod"), "norms": ("norms-maze", "norms-hexapod")}
+SETS = {
+    "niches": ("niches-maze", "niches-hexapod"),
+    "norms": ("norms-maze", "norms-hexapod"),
+    "all": tuple(STUDIES),
+}
 """Names that stand for several studies."""
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from pathlib import Path
 
 from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
+from tesselite.assessment.trial import Trial
 from tesselite.base.atomic import write_atomically
 from tesselite.paper.claims import claims_table, differences
-from tesselite.paper.numbers import numbers_table
+from tesselite.paper.numbers import NUMBERS, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
-from tesselite.paper.studies import STUDIES, Study
+from tesselite.paper.studies import STUDIES, Pair, Study
 from tesselite.problems import by_name
-from tesselite.report.comparison_figures import comparison_figures
+from tesselite.report.comparison_figures import Mark, comparison_figures
 from tesselite.report.scenario_drawings import scenario_drawing
 
 _FIGURES = {
@@ -27,11 +29,34 @@ _FIGURES = {
 }
 
 
+INTERVALS = (
+    "Intervals come from resampling whole runs, 95 %; of fewer than six runs they are little more than their range."
+)
+RULES = (
+    "A statement holds if its 95 % interval over runs lies inside the range that the rule names, and fails if it lies "
+    "outside. All hold: *agrees*; some hold and some fail: *mixed*; some fail and none holds: *disagrees*; otherwise "
+    "*underpowered*. *Other budget*: settings, evaluations or CVT samples are not those of the study. Differences and "
+    "ratios are between the first and the second pair named."
+)
+
+
+def as_run(study: Study, out: Path) -> Study:
+    """The study with the settings that the trials in a folder have; pairs without trials stay as they are."""
+    known = {field.name for field in fields(Pair)}
+    pairs = []
+    for pair in study.pairs:
+        first = min((out / "trials" / pair.name).glob("*.json"), default=None)
+        settings = {} if first is None else Trial.load(first).settings
+        pairs.append(replace(pair, **{name: value for name, value in settings.items() if name in known}))
+    return replace(study, pairs=tuple(pairs))
+
+
 def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
     """Write tables, figures and report.md from the trials in `out`; returns the files. ValueError without trials."""
     comparison = comparison_of(study, read_trials(study, out))
     if comparison is None:
         raise ValueError(f"{out}: no trial is finished yet")
+    present = {group.name for group in comparison.groups}
     tables = _tables(study, comparison)
     files = []
     for name, table in tables.items():
@@ -42,6 +67,12 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
         kind,
         draw_scenario=scenario_drawing(by_name(study.pairs[0].problem)),
         overall=study.overall,
+        logarithmic=True,
+        marks=[
+            Mark(number.pair, number.measure, float(number.paper))
+            for number in NUMBERS.get(study.name, [])
+            if number.pair in present and not number.against
+        ],
     )
     report = out / "report.md"
     text = _text(study, comparison, tables, figures)
@@ -85,8 +116,8 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
     if changed:
         lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
     sections = (
-        ("paper_and_ours", "The paper's numbers beside ours", ""),
-        ("claims", "The paper's claims", ""),
+        ("paper_and_ours", "The paper's numbers beside ours", INTERVALS),
+        ("claims", "The paper's claims", RULES),
         (
             "metrics",
             "Metrics",

@@ -7,12 +7,13 @@ that colour-blind readers and black-and-white print can tell them apart. Figures
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tesselite.assessment.comparison import Comparison, Group
+from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING
 from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
@@ -20,6 +21,32 @@ from tesselite.report.style import figure, save
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
 _FEW_RUNS = 5  # and each is drawn
+_SMALLEST_SHARE = 1e-4  # at most 10,000 elites of an archive are assessed
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A number of a group that others report, drawn beside ours as a diamond."""
+
+    group: str
+    measure: Measure
+    value: float
+
+
+def _draw_mark(ax: Any, x: float, mark: Mark, shades: dict[str, Any]) -> None:
+    look = {"markerfacecolor": shades[mark.group], "markeredgecolor": "black", "markeredgewidth": 1.0}
+    ax.plot([x], [mark.value], linestyle="", marker="D", markersize=6, zorder=5, clip_on=False, **look)
+
+
+def _mark_boxes(
+    ax: Any, groups: Sequence[Group], marks: Sequence[Mark], kind: str, setting: str | None, shades: dict[str, Any]
+) -> None:
+    """Draw the marks of a kind and a setting, each at the place of its group's box."""
+    names = [group.name for group in groups]
+    for mark in marks:
+        measure = mark.measure
+        if (measure.kind, measure.setting, measure.average) == (kind, setting, False):
+            _draw_mark(ax, names.index(mark.group) + 1, mark, shades)
 
 
 def colours(groups: Sequence[Group]) -> dict[str, Any]:
@@ -77,17 +104,27 @@ def _face(group: Group, shades: dict[str, Any]) -> dict[str, Any]:
     return {"facecolor": shades[group.name], "edgecolor": "0.2"}
 
 
-def _legend(made: Any, groups: Sequence[Group], shades: dict[str, Any], columns: int = 5) -> None:
+def _legend(
+    made: Any, groups: Sequence[Group], shades: dict[str, Any], columns: int = 5, *, marked: bool = False
+) -> None:
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles = [Patch(linewidth=0.6, label=group.label, **_face(group, shades)) for group in groups]
+    handles: list[Any] = [Patch(linewidth=0.6, label=group.label, **_face(group, shades)) for group in groups]
+    if marked:
+        handles.append(Line2D([], [], linestyle="", marker="D", color="white", markeredgecolor="black", label="paper"))
     legend = made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)  # names are the user's: a dollar sign in them begins no formula
 
 
 def draw_best(
-    made: Any, comparison: Comparison, draw_scenario: DrawScenario | None = None, *, overall: bool = False
+    made: Any,
+    comparison: Comparison,
+    draw_scenario: DrawScenario | None = None,
+    *,
+    overall: bool = False,
+    marks: Sequence[Mark] = (),
 ) -> None:
     """Best fitness in each setting, a column each, with a drawing of the setting above it.
 
@@ -118,35 +155,38 @@ def draw_best(
             else [np.array([comparison.expected_best(group, s) for s in settings]) for group in comparison.groups]
         )
         _boxes(ax, comparison.groups, values, shades)
+        if name is not None:
+            _mark_boxes(ax, comparison.groups, marks, "best", name, shades)
         shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
         ax.set_title(shown, fontsize=9 if n < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
     if logarithmic:
         boxes[0].set_yscale("symlog", linthresh=1.0)
+    if len(finite) and finite.min() >= 0.0:
         boxes[0].set_ylim(bottom=0.0)
     better = "lower is better" if comparison.direction == "min" else "higher is better"
     boxes[0].set_ylabel(f"best {comparison.fitness_name} ({better})")
-    _legend(made, comparison.groups, shades)
+    _legend(made, comparison.groups, shades, marked=any(mark.measure.setting in settings for mark in marks))
 
 
-def draw_niches_and_spread(made: Any, comparison: Comparison) -> None:
+def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Mark] = ()) -> None:
     """Share of filled niches, and spread, a box for each group."""
-    from tesselite.assessment.comparison import Measure
-
     shades = colours(comparison.groups)
     panels = (("coverage", "Share of filled niches"), ("spread", "Spread of elites"))
     for ax, (kind, title) in zip(made.subplots(1, 2), panels, strict=True):
         values = [comparison.values(group, Measure(kind, title)) for group in comparison.groups]
         _boxes(ax, comparison.groups, values, shades)
-        ax.set(title=title, ylim=(0.0, None))
+        _mark_boxes(ax, comparison.groups, marks, kind, None, shades)
+        ax.set(title=title, ylim=(0.0, 1.0 if kind == "coverage" else None))
         ax.grid(axis="y", alpha=0.25)
-    _legend(made, comparison.groups, shades)
+    _legend(made, comparison.groups, shades, marked=any(mark.measure.kind in dict(panels) for mark in marks))
 
 
-def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False) -> None:
+def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False, marks: Sequence[Mark] = ()) -> None:
     """Expected quality: the median share of solutions that reach each fitness level.
 
-    One panel for the setting of the search (over runs) and one for the scenarios (over runs x scenarios).
+    One column for the setting of the search (over runs) and one for the scenarios (over runs x scenarios). A second
+    row, `logarithmic`, shows what lies on zero in the first.
     """
     shades = colours(comparison.groups)
     panels: dict[str, tuple[str, ...]] = {comparison.training_name: (TRAINING,)}
@@ -154,22 +194,30 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
         panels[f"all {len(comparison.scenarios)} scenarios"] = comparison.scenarios
     sign = "≤" if comparison.direction == "min" else ">"
     name = "CDF" if comparison.direction == "min" else "Complementary CDF"
-    axes = made.subplots(1, len(panels), squeeze=False)[0]
-    for ax, (title, settings) in zip(axes, panels.items(), strict=True):
-        for group in comparison.groups:
-            style = "--" if group.ours else "-"
-            middle = comparison.quality(group, settings).median
-            ax.plot(comparison.levels, middle, color=shades[group.name], linestyle=style, linewidth=1.6)
-        ax.set(title=f"{name}, {title}", xlabel=f"x: {comparison.fitness_name}")
-        if len(comparison.levels) > 1:
-            ax.set_xlim(comparison.levels[0], comparison.levels[-1])
-        if logarithmic:
-            ax.set_yscale("log")
-        else:
-            ax.set_ylim(bottom=0.0)
-        ax.grid(alpha=0.25)
-    axes[0].set_ylabel(f"P(X {sign} x), median")
-    _legend(made, comparison.groups, shades)
+    grid = made.subplots(1 + logarithmic, len(panels), squeeze=False, sharex=True, sharey="row")
+    marked = [mark for mark in marks if mark.measure.kind == "share"]
+    grid[0, 0].set_ylim(0.0, 1.02)
+    if logarithmic:
+        grid[1, 0].set_yscale("log")
+        grid[1, 0].set_ylim(_SMALLEST_SHARE, 1.3)
+    for column, (title, settings) in zip(grid.T, panels.items(), strict=True):
+        column[0].set_title(f"{name}, {title}")
+        column[-1].set_xlabel(f"x: {comparison.fitness_name}")
+        for ax in column:
+            for group in comparison.groups:
+                style = "--" if group.ours else "-"
+                middle = comparison.quality(group, settings).median
+                ax.plot(comparison.levels, middle, color=shades[group.name], linestyle=style, linewidth=1.6)
+            for mark in marked:
+                of_panel = (mark.measure.setting,) if mark.measure.setting else comparison.scenarios
+                if of_panel == settings and mark.value >= ax.get_ylim()[0]:  # a logarithmic axis has no zero
+                    _draw_mark(ax, mark.measure.x, mark, shades)
+            if len(comparison.levels) > 1:
+                ax.set_xlim(comparison.levels[0], comparison.levels[-1])
+            ax.grid(alpha=0.25)
+    for row in grid:
+        row[0].set_ylabel(f"P(X {sign} x), median")
+    _legend(made, comparison.groups, shades, marked=bool(marked))
 
 
 def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness") -> None:
@@ -212,19 +260,20 @@ def comparison_figures(
     draw_scenario: DrawScenario | None = None,
     overall: bool = False,
     logarithmic: bool = False,
+    marks: Sequence[Mark] = (),
 ) -> list[Path]:
-    """Draw everything a comparison shows into files in `out`; returns them."""
+    """Draw everything a comparison shows into files in `out`, with marks of its groups; returns them."""
     groups, settings = len(comparison.groups), len(comparison.settings) + overall
     files = []
     width = max(7.0, min(22.0, 1.6 + settings * max(0.55, 0.115 * groups)))
     with figure(width, 5.4 if draw_scenario else 4.2) as made:
-        draw_best(made, comparison, draw_scenario, overall=overall)
+        draw_best(made, comparison, draw_scenario, overall=overall, marks=marks)
         files.append(save(made, out / f"best_performance.{kind}"))
     with figure(9.0, 4.2) as made:
-        draw_niches_and_spread(made, comparison)
+        draw_niches_and_spread(made, comparison, marks)
         files.append(save(made, out / f"niches_and_spread.{kind}"))
-    with figure(11.0, 4.8) as made:
-        draw_quality(made, comparison, logarithmic=logarithmic)
+    with figure(11.0, 8.4 if logarithmic else 4.8) as made:
+        draw_quality(made, comparison, logarithmic=logarithmic, marks=marks)
         files.append(save(made, out / f"expected_quality.{kind}"))
     for name in ("best_fitness", "coverage"):
         if all(trial.progress["evaluations"] for group in comparison.groups for trial in group.trials):

@@ -1,0 +1,239 @@
+"""The reports of all studies in results/, and the tables of the pages that stand on them, by one command.
+
+    python tools/reproduction.py        (or: make reproduction)
+
+Everything is made from the trials in `results/STUDY*/trials` and put between the marks in docs/reproduction.md,
+docs/hexapod.md and docs/maze.md. `results/STUDY` has the paper's settings and budget; other folders whose name begins
+so have others, and their report says which.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+
+from tesselite.assessment.comparison import Comparison
+from tesselite.assessment.tables import Table
+from tesselite.assessment.trial import Trial
+from tesselite.paper.claim_rules import AGREES, DISAGREES, MIXED, OTHER_BUDGET, UNDERPOWERED
+from tesselite.paper.claims import CLAIMS, Judged, judge, paper_figures
+from tesselite.paper.maze import PAPER as MAZE
+from tesselite.paper.numbers import numbers_table
+from tesselite.paper.reproduce import comparison_of, read_trials
+from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, Study, of_descriptors
+from tesselite.paper.study_report import as_run, write_report
+
+HOME = Path(__file__).parents[1]
+RESULTS = HOME / "results"
+EVALUATIONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 15_000_000)
+VERDICTS = (AGREES, MIXED, DISAGREES, UNDERPOWERED, OTHER_BUDGET)
+FIGURES = {
+    "maze": {"best_performance": "Fig. 4", "niches_and_spread": "Fig. 5A and B", "expected_quality": "Fig. 5C"},
+    "hexapod": {"progress_best_fitness": "Fig. 6A", "expected_quality": "Fig. 6B", "best_performance": "Fig. 7"},
+    "niches-maze": {"best_performance": "Fig. 9", "expected_quality": "Fig. 11A"},
+    "norms-maze": {"best_performance": "Fig. 10", "expected_quality": "Fig. 11B"},
+    "niches-hexapod": {"best_performance": "Fig. 12", "expected_quality": "Fig. 14A"},
+    "norms-hexapod": {"best_performance": "Fig. 13", "expected_quality": "Fig. 14B"},
+}
+"""The paper's figures by study, and our files for them."""
+
+
+@cache
+def folders(name: str) -> list[Path]:
+    """The folders with trials of a study, that of the paper's settings first."""
+    found = []
+    for trials in sorted(RESULTS.glob("*/trials")):
+        folder = trials.parent.name
+        studies = [study for study in STUDIES if folder == study or folder.startswith(f"{study}-")]
+        if max(studies, key=len, default="") == name:
+            found.append(trials.parent)
+    return sorted(found, key=lambda folder: (folder.name != name, folder.name))
+
+
+@cache
+def results(folder: Path, name: str) -> tuple[Study, Comparison]:
+    """The study as it was run in a folder, and its trials."""
+    study = as_run(STUDIES[name](), folder)
+    comparison = comparison_of(study, read_trials(study, folder))
+    assert comparison is not None
+    return study, comparison
+
+
+def told(name: str) -> list[Judged]:
+    """Each claim of a study, from the first of its folders that has trials of all its pairs, or else from the first."""
+    tables = [judge(*results(folder, name)) for folder in folders(name)] or [judge(STUDIES[name](), None)]
+    return [next((one for one in claim if one.complete), claim[0]) for claim in zip(*tables, strict=True)]
+
+
+def summary() -> str:
+    """All claims: the paper, ours, and the verdict."""
+    rows, counts = [], Counter[str]()
+    for name, make in STUDIES.items():
+        claims = told(name)
+        counts.update(one.verdict for one in claims)
+        if claims:
+            rows.append([f"**{make().title}**", "", "", "", ""])
+        for one in claims:
+            paper = paper_figures(name, one.claim) or "in words"
+            rows.append([one.claim.text, paper, one.numbers(9), one.runs or "none", one.verdict])
+    head = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    table = Table(["claim", "paper", "ours", "runs x evaluations", "verdict"], rows)
+    return f"Of {sum(counts.values())} claims: {head}.\n\n{table.to_markdown()}"
+
+
+def state() -> str:
+    """How far each study is at the paper's settings, and the command that goes on."""
+    rows = []
+    for name, make in STUDIES.items():
+        study = make()
+        done = Counter(file.parent.name for file in (RESULTS / name).glob("trials/*/*.json"))
+        trials = [done[pair.name] for pair in study.pairs]
+        budgets = " or ".join(f"{n:,}" for n in sorted({pair.evaluations for pair in study.pairs}))
+        command = f"`tesselite reproduce {name} -o results/{name}`"
+        counts = f"{min(trials)} to {max(trials)}" if min(trials) < max(trials) else str(trials[0])
+        rows.append([study.title, len(trials), budgets, counts, study.paper_trials, command])
+    columns = ["study", "pairs", "evaluations", "trials of each pair", "in the paper", "go on with"]
+    return Table(columns, rows).to_markdown()
+
+
+def section(name: str, folder: Path) -> str:
+    """What a study found: trials, numbers, claims with their rules, figures."""
+    study, comparison = results(folder, name)
+    counts = Counter((len(g.trials), g.trials[0].settings["evaluations"]) for g in comparison.groups)
+    runs = "; ".join(
+        f"{n} pair{'s'[: n > 1]} with {t} run{'s'[: t > 1]} of {e:,} evaluations" for (t, e), n in counts.items()
+    )
+    lines = [f"From `results/{folder.name}`: {runs} ([report](../results/{folder.name}/report.md)).", ""]
+    numbers = numbers_table(study, comparison)
+    if numbers is not None:
+        lines += [numbers.to_markdown()]
+    if folder == folders(name)[0] and name in CLAIMS:
+        rows = [
+            [one.claim.text, one.claim.place, one.figures(6), one.verdict, one.claim.rule_in_full]
+            for one in judge(study, comparison)
+        ]
+        lines += [Table(["claim", "place", "ours", "verdict", "rule"], rows).to_markdown()]
+    for file, figure in FIGURES.get(name, {}).items():
+        path = folder / "figures" / f"{file}.png"
+        if path.exists():
+            lines += [f"{figure}:", "", f"![{figure}](../{path.relative_to(HOME)})", ""]
+    return "\n".join(lines).strip()
+
+
+def study_section(name: str) -> str:
+    """The folder of the paper's settings, or the first other one."""
+    return section(name, folders(name)[0]) if folders(name) else "No trials yet."
+
+
+def more() -> str:
+    """The studies that have no place of their own on the page."""
+    page = (HOME / "docs/reproduction.md").read_text(encoding="utf-8")
+    names = [name for name in STUDIES if f"<!-- {name} -->" not in page]
+    return "\n\n".join(f"### {STUDIES[name]().title}\n\n{study_section(name)}" for name in names) or "None."
+
+
+def appendix() -> str:
+    """All other folders."""
+    parts = [
+        f"### {make().title}, `{folder.name}`\n\n{section(name, folder)}"
+        for name, make in STUDIES.items()
+        for folder in folders(name)[1:]
+    ]
+    return "\n\n".join(parts) or "None."
+
+
+def maze_openings() -> str:
+    """Openings of 70 and 90 units: how many environments are solved."""
+    groups = defaultdict(list)
+    with (RESULTS / "maze-openings.csv").open() as file:
+        for row in csv.DictReader(file):
+            groups[row["pair"], row["opening"]].append(row)
+    lines = []
+    for (pair, opening), rows in sorted(groups.items()):
+        bests = [[float(row[f"best_{i}"]) for i in range(1, 17)] for row in rows]
+        counts = [sum(value < MAZE.solved for value in best) for best in bests]
+        coverage = float(np.median([float(row["coverage"]) for row in rows]))
+        hardest = [i for i in range(1, 17) if np.median([best[i - 1] for best in bests]) >= MAZE.solved]
+        solved, unsolved = ", ".join(map(str, counts)), ", ".join(map(str, hardest)) or "none"
+        lines.append([pair, opening, len(rows), coverage, solved, unsolved])
+    columns = ["pair", "opening", "seeds", "filled", "solved of 16, each seed", "unsolved by the median seed"]
+    return Table(columns, lines).to_markdown()
+
+
+def hexapod_speeds() -> str:
+    """Best speed over evaluations of the 6D and 24D pairs, each trial, from all its runs: a longer one goes further."""
+    runs = defaultdict(list)
+    for path in sorted(RESULTS.glob("hexapod*/trials/*/*.json")):
+        trial = Trial.load(path)
+        runs[path.parent.name, trial.number].append(trial)
+    study = of_descriptors(STUDIES["hexapod"](), ["duty", "amplitude-phase"])
+    columns = [
+        (pair.label, number, runs[name, number])
+        for pair in study.pairs
+        for name, number in sorted(runs)
+        if name == pair.name
+    ]
+    lines = []
+    for point in EVALUATIONS:
+        cells = [_best_speed(trials, point) for *_, trials in columns]
+        if any(cells):
+            lines.append([f"{point:,}", *cells])
+    names = [f"{label.replace('MAP-Elites', 'ME')}, trial {number}" for label, number, _ in columns]
+    return Table(["evaluations", *names], lines).to_markdown()
+
+
+def _best_speed(runs: list[Trial], evaluations: int) -> str:
+    """The best speed after so many evaluations of a trial, of which there may be a short and a long run."""
+    bests = [
+        trial.progress["best_fitness"][at]
+        for trial in runs
+        if trial.settings["evaluations"] >= evaluations
+        and (at := np.searchsorted(trial.progress["evaluations"], evaluations, side="right") - 1) >= 0
+    ]
+    return f"{max(bests) / HEXAPOD_SECONDS:.3f}" if bests else ""
+
+
+def pages() -> dict[str, dict[str, Callable[[], str]]]:
+    """What stands between which marks of which page."""
+    return {
+        "docs/reproduction.md": {
+            "summary": summary,
+            "state": state,
+            **{name: partial(study_section, name) for name in FIGURES},
+            "more": more,
+            "appendix": appendix,
+        },
+        "docs/maze.md": {"openings": maze_openings},
+        "docs/hexapod.md": {"speeds": hexapod_speeds},
+    }
+
+
+def filled(page: str, parts: dict[str, Callable[[], str]]) -> str:
+    """The page with every part between its marks."""
+    text = (HOME / page).read_text(encoding="utf-8")
+    for name, make in parts.items():
+        mark = f"<!-- {name} -->"
+        if text.count(mark) != 2:
+            raise SystemExit(f"{page}: expected the mark {mark} twice, before and after what is made")
+        before, _, rest = text.partition(mark)
+        text = f"{before}{mark}\n\n{make().strip()}\n\n{mark}{rest.partition(mark)[2]}"
+    return text
+
+
+def main() -> None:
+    """Write all reports and pages."""
+    for name in STUDIES:
+        for folder in folders(name):
+            print(*write_report(results(folder, name)[0], folder)[:1])
+    for page, parts in pages().items():
+        (HOME / page).write_text(filled(page, parts), encoding="utf-8")
+        print(page)
+
+
+if __name__ == "__main__":
+    main()
