@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import tesselite as tl
+from tesselite.cli import main
 from tesselite.runs.run import start
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
@@ -109,3 +111,60 @@ def test_the_examples_of_the_readme_are_modules_that_run_on_workers(tmp_path):
         importlib.invalidate_caches()
         problem = tl.problems.by_name(f"example_{number}:jump")
         start(problem, tmp_path / f"run-{number}", evaluations=10, grid=3)
+
+
+# -- output ------------------------------------------------------------------------------------------------------------
+
+PRINTING = """
+import ctypes, subprocess
+import tesselite as tl
+
+def say(what):
+    print(f"said in {what}")
+    ctypes.CDLL(None).puts(b"said in C")
+
+say("import")
+subprocess.run(["echo", "said by a child"])
+
+def double(x):
+    return 2.0 * x
+
+def halve(x):
+    return x / 2.0
+
+scale = tl.Scale("doubled", double, halve)
+space = tl.FeatureSpace({"a": (0, 1), "b": (0, 1)}, scales={"a": scale})
+
+@tl.problem(solutions=tl.Box(2, 0, 1), features=space, scenarios=["storm"])
+def printing(x, scenario):
+    say("function")
+    return 0.0, x
+"""
+
+
+def test_standard_output_holds_one_json_object_whatever_functions_print(capfd, monkeypatch):
+    Path("printing.py").write_text(PRINTING)
+    importlib.invalidate_caches()
+    small = ["--grid", "3", "--evaluations", "20", "--initial", "10", "--batch-size", "10", "--seed", "1"]
+    commands = [
+        ["run", "printing:printing", "-o", "run", "--report", *small],
+        ["resume", "run", "--evaluations", "40"],
+        ["assess", "run"],
+        ["info", "run"],
+        ["plot", "run"],
+        ["report", "run"],
+        ["run", "printing:printing", "-o", "other", *small[:-1], "2"],
+        ["compare", "run", "--against", "other"],
+        ["cvt", "--problem", "printing:printing", "-k", "3"],
+    ]
+    for words in commands:
+        monkeypatch.setattr(sys, "argv", ["tesselite", *words, "--json"])
+        sys.modules.pop("printing", None)
+        with pytest.raises(SystemExit, match="0"):
+            main()
+        said = capfd.readouterr()
+        assert isinstance(json.loads(said.out), dict), words
+        if words[0] in ("run", "assess"):
+            assert "said in function" in said.err
+            assert "said in C" in said.err
+            assert "said by a child" in said.err

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tesselite.cli.display import print_json
+from tesselite.cli.display import print_json, user_prints_to_stderr
 
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment
@@ -50,7 +50,7 @@ def assess_runs(
         raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
     told = []
     for folder in folders:
-        with _counted(f"{folder}", quiet) as progress:
+        with user_prints_to_stderr(), _counted(f"{folder}", quiet) as progress:
             found = assess_run(
                 folder,
                 at_most=AT_MOST if at_most is None else at_most,
@@ -61,7 +61,7 @@ def assess_runs(
                 timeout=timeout,
                 retries=retries,
             )
-        metrics = measure(run_archive(folder)[0], threads=threads)
+            metrics = measure(run_archive(folder)[0], threads=threads)
         told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
         if not as_json:
             rows = [
@@ -174,7 +174,7 @@ def compare_runs(
     notes = check_comparable(groups)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
-    with _counted("assessing", quiet) as progress:
+    with user_prints_to_stderr(), _counted("assessing", quiet) as progress:
         comparison, queries = compare_folders(groups, share, threads=threads, progress=progress)
     from tesselite.report.comparing_runs import write_comparison
 

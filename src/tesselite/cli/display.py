@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +16,29 @@ if TYPE_CHECKING:
     from tesselite.search.map_elites import MapElites
 
 _PLAIN_SECONDS = 5.0
+
+
+@contextmanager
+def user_prints_to_stderr() -> Iterator[None]:
+    """While users' code runs: what it prints, in Python, in C or in a child process, goes to standard error.
+
+    Standard output is for results alone, which scripts read.
+    """
+    sys.stdout.flush()
+    with ExitStack() as stack, redirect_stdout(sys.stderr):
+        with suppress(OSError):  # one of them is closed
+            saved = os.dup(1)
+            stack.callback(os.close, saved)
+            os.dup2(2, 1)
+            stack.callback(os.dup2, saved, 1)
+            stack.callback(_flush_c_output)
+        yield
+
+
+def _flush_c_output() -> None:
+    """Write what C code has printed but still holds in its buffer."""
+    with suppress(OSError, AttributeError, TypeError):  # no C library is found in this way on Windows
+        ctypes.CDLL(None).fflush(None)
 
 
 def print_json(content: dict[str, Any]) -> None:

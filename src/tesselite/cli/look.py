@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from tesselite.cli.display import print_json
+from tesselite.cli.display import print_json, user_prints_to_stderr
 
 _FORMATS = ("csv", "npz", "parquet")
 
@@ -37,7 +37,8 @@ def _archive(path: Path) -> Any:
     from tesselite.archive.archive import Archive
     from tesselite.runs.problem import run_archive
 
-    return run_archive(path)[0] if path.is_dir() else Archive.load(path)
+    with user_prints_to_stderr():
+        return run_archive(path)[0] if path.is_dir() else Archive.load(path)
 
 
 def show_info(path: Path, as_json: bool) -> None:
@@ -52,7 +53,8 @@ def show_info(path: Path, as_json: bool) -> None:
         rows = folder.read_progress()
         archive, done = None, 0
         if folder.archive_file.exists():
-            archive, search = run_archive(path)
+            with user_prints_to_stderr():
+                archive, search = run_archive(path)
             done = search["evaluations"] if search else 0
         about = {
             "problem": settings.problem,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from tesselite.cli.display import print_json
+from tesselite.cli.display import print_json, user_prints_to_stderr
 
 
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
@@ -16,7 +16,8 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
     out = out or folder / "figures"
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
-    files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True), features or None)
+    with user_prints_to_stderr():
+        files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True), features or None)
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import typer
 
-from tesselite.cli.display import print_json
+from tesselite.cli.display import print_json, user_prints_to_stderr
 
 
 def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
     """Write the interactive page of one run or several, and say where it is."""
     from tesselite.report.page import write_report
 
-    file = write_report(folders, out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html")))
+    with user_prints_to_stderr():
+        file = write_report(folders, out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html")))
     size = file.stat().st_size
     if as_json:
         print_json({"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.seeds import checked_seed
-from tesselite.cli.display import print_json, shown_construction, shown_progress
+from tesselite.cli.display import print_json, shown_construction, shown_progress, user_prints_to_stderr
 from tesselite.execution.execution import Execution
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.problem import how_to_resume
@@ -54,7 +54,8 @@ def run_problem(
     from tesselite.problems import by_name
     from tesselite.search.map_elites import BATCH_SIZE, INITIAL
 
-    problem = by_name(spec)
+    with user_prints_to_stderr():
+        problem = by_name(spec)
     seed = checked_seed(seed)
     if paper:
         from tesselite.paper.settings import paper_settings
@@ -89,6 +90,7 @@ def run_problem(
     folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
     with (
         _said_how_to_resume(folder),
+        user_prints_to_stderr(),
         shown_construction(quiet) as construction,
         shown_progress(quiet) as observer,
     ):
@@ -117,7 +119,8 @@ def run_problem(
     if report:
         from tesselite.report.page import write_report
 
-        page = write_report([summary.folder], summary.folder / "report.html")
+        with user_prints_to_stderr():
+            page = write_report([summary.folder], summary.folder / "report.html")
     tell(summary, quiet, as_json, page)
 
 
@@ -152,7 +155,7 @@ def resume_run(
     as_json: bool,
 ) -> None:
     """Continue a run and tell how it ended."""
-    with _said_how_to_resume(folder), shown_progress(quiet) as observer:
+    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_progress(quiet) as observer:
         summary = resume(
             folder,
             evaluations=evaluations,
@@ -171,15 +174,16 @@ def replay_run(folder: Path, as_json: bool) -> None:
     """Replay an asynchronous run and say whether the archive is the one that it left; exit code 1 if it is not."""
     from tesselite.archive.file import load_checkpoint
 
-    search, archive_file = replay(folder), RunFolder.open(folder).archive_file
-    same, saved = None, 0
-    if archive_file.exists():
-        kept, state = load_checkpoint(archive_file, search.archive.tessellation)
-        saved = state["evaluations"] if state else 0
-        if saved > search.evaluations:
-            search = replay(folder)  # saved since, by a run that is still active; its log has as much before
-        if saved >= search.evaluations:
-            same = search.archive.equals(kept)
+    with user_prints_to_stderr():
+        search, archive_file = replay(folder), RunFolder.open(folder).archive_file
+        same, saved = None, 0
+        if archive_file.exists():
+            kept, state = load_checkpoint(archive_file, search.archive.tessellation)
+            saved = state["evaluations"] if state else 0
+            if saved > search.evaluations:
+                search = replay(folder)  # saved since, by a run that is still active; its log has as much before
+            if saved >= search.evaluations:
+                same = search.archive.equals(kept)
     figures = {"out": str(folder), **progress_of(search), "identical": same}
     if as_json:
         print_json(figures)

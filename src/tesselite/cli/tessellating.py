@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from tesselite.base.atomic import cannot_write
-from tesselite.cli.display import print_json, shown_construction
+from tesselite.cli.display import print_json, shown_construction, user_prints_to_stderr
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import p_to_json
 
@@ -62,7 +62,8 @@ def make_cvt(
     from tesselite.runs.folder import check_output
     from tesselite.tessellation.files import check_ending
 
-    space = _space(dims, spec)
+    with user_prints_to_stderr():
+        space = _space(dims, spec)
     file = out or Path(f"centroids_{n_niches}_{space.n}.parquet")
     check_output("--out", file)
     check_ending("--out", file)
@@ -84,7 +85,7 @@ def make_cvt(
     from tesselite.tessellation.quality import describe
 
     started = time.perf_counter()
-    with shown_construction(quiet) as progress:
+    with user_prints_to_stderr(), shown_construction(quiet) as progress:
         tessellation = cvt(
             space,
             n_niches,
