@@ -220,6 +220,27 @@ def test_views_hold_what_the_elites_did(walked):
     assert np.isfinite(scenarios["night"][night]).all()
 
 
+def test_a_scenario_that_defeats_all_elites_can_be_drawn(walked):
+    elites = Archive.load(walked / "archive.parquet").elites()
+    invalid = np.full(len(elites), np.nan)
+    payload = Payload()
+    views = describe_views(walk(), elites, payload, {"ice": invalid}, n_bytes=20)
+    block = zlib.decompress(base64.b64decode(payload.packed()))
+    assert [view["scenario"] for view in views] == [None, "ice"]
+    assert unpack(views[1], block)["rows"].tolist() == [int(np.argmin(elites.fitness))]
+
+    problem = walk()
+    shown = problem.elite_view
+
+    def view(solutions, scenario=None):
+        if scenario:
+            raise ZeroDivisionError
+        return shown(solutions)
+
+    problem.elite_view = view
+    assert [view["scenario"] for view in describe_views(problem, elites, Payload(), {"ice": invalid})] == [None]
+
+
 def test_too_many_views_are_thinned_and_the_best_stays(walked, monkeypatch):
     elites = Archive.load(walked / "archive.parquet").elites()
     one = 21 * 2 * 2  # bytes

@@ -158,6 +158,45 @@ def test_another_scenario_changes_the_view_and_the_colours(walk_page, runs):
     assert walk_page.value("Page.colour") == "fitness"
 
 
+def test_the_best_is_that_of_the_scenario_and_the_filter(walk_page, runs):
+    elites = elites_of(runs, "walk")
+    night = walk().evaluate(elites.solutions, "night").fitness
+    walk_page.choose("scenario", "night")
+    assert walk_page.text("elite-best") == "Show the best in night"
+    walk_page.click("elite-best")
+    assert walk_page.value("Page.row") == int(np.nanargmin(night))
+    walk_page.slide("filter-low", 400)
+    low = walk_page.value("Page.run.range[0]")
+    walk_page.click("elite-best")
+    assert walk_page.value("Page.row") == int(np.nanargmin(np.where(elites.fitness >= low, night, np.nan)))
+    walk_page.choose("scenario", "")
+    walk_page.click("elite-best")
+    assert walk_page.value("Page.row") == int(np.argmin(np.where(elites.fitness >= low, elites.fitness, np.inf)))
+
+
+def test_a_scenario_is_drawn_without_the_elite_and_its_best_is_offered(walk_page):
+    walk_page.choose("scenario", "ice")
+    kept = walk_page.value("Array.from(Page.run.views[1].rows)")
+    row = next(row for row in range(walk_page.value("Page.run.n")) if row not in kept)
+    walk_page.run(f"Page.select({row})")
+    walk_page.wait("!document.getElementById('view-note').hidden")
+    assert "scenario ice" in walk_page.text("view-note")
+    assert walk_page.value("document.getElementById('view').hidden") is False
+    soft = str(walk_page.value("Page.css('--soft')")).lstrip("#")
+    wall = [int(soft[i : i + 2], 16) for i in (0, 2, 4)]
+    painted = walk_page.value(
+        "(() => { const c = document.getElementById('view'); const d = c.getContext('2d')"
+        ".getImageData(0, c.height >> 1, c.width, 1).data;"
+        "return Array.from({ length: c.width }, (_, i) => Array.from(d.subarray(4 * i, 4 * i + 3))) })()"
+    )
+    assert wall in painted
+    assert walk_page.text("view-best") == "Show the best in ice"
+    walk_page.click("view-best")
+    walk_page.wait("document.getElementById('view-note').hidden")
+    assert walk_page.value("Page.row") == walk_page.value("Page.run.best()") in kept
+    assert walk_page.value("document.getElementById('view-best').hidden") is True
+
+
 def test_colours_follow_the_choice(walk_page):
     sample = "document.getElementById('map').toDataURL()"
     seen = set()

@@ -58,8 +58,10 @@ def test_the_page_follows_a_run(browser, tmp_path):
             browser.wait("document.getElementById('state').textContent === 'running'")
             browser.wait("Page.run && Page.run.evaluations >= 400")
             first = browser.value("Page.run.evaluations")
-            browser.click("elite-best")
+            assert browser.text("elite-best") == "Following the best"
+            browser.run("Page.select(3)")
             browser.wait("document.getElementById('view').dataset.frame !== undefined")  # asked of the server
+            assert browser.text("elite-best") == "Show the best"
             browser.choose("colour-by", "age")
             niche = browser.value("Page.run.archive.niches[Page.row]")
             updates = int(str(browser.value("document.body.dataset.updates")))
@@ -68,11 +70,15 @@ def test_the_page_follows_a_run(browser, tmp_path):
             browser.wait(f"+document.body.dataset.updates > {updates}")
             assert browser.value("Page.run.archive.niches[Page.row]") == niche  # what was looked at stays
             assert browser.value("Page.colour") == "age"
+            browser.click("elite-best")
+            seen = browser.value("Page.run.archive.fitness[Page.row]")
             going.set()
             runner.join()
             browser.wait("document.getElementById('state').textContent === 'finished'")
             assert browser.value("Page.run.evaluations") == 4000
             assert browser.value("document.getElementById('message').hidden") is True
+            best = browser.value("Math.min(...Page.run.archive.fitness)")
+            assert browser.value("Page.run.archive.fitness[Page.row]") == best < seen  # the best was followed
         finally:
             going.set()
             if runner.is_alive():

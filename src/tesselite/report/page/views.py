@@ -6,6 +6,7 @@ decided how many elites get one.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,8 @@ def describe_views(
     """One set of views for the training setting and one for each scenario; empty if the problem has none to show.
 
     `scenarios` maps a name to the fitness (m,) of the elites in it, NaN where invalid. If not all elites fit into
-    `n_bytes`, evenly chosen ones get a view, and always the best.
+    `n_bytes`, evenly chosen ones get a view, and always the best. Where none is valid in a scenario, the best of the
+    training setting has a view of it.
     """
     if not len(elites):
         return []
@@ -53,12 +55,17 @@ def describe_views(
         even = np.linspace(0, len(elites) - 1, max(1, room - 1)).round().astype(np.int64)
         rows = np.unique(np.append(even, order[0]))
     views = [_describe(problem, elites.solutions, rows, None, payload)]
-    per_scenario = min(SCENARIO_ELITES, int(n_bytes // 5 // each // max(1, len(scenarios))))
+    per_scenario = max(1, min(SCENARIO_ELITES, int(n_bytes // 5 // each // max(1, len(scenarios)))))
     for name, fitness in scenarios.items():
+        if name not in problem.scenarios:
+            continue
         valid = np.flatnonzero(np.isfinite(fitness))
         best = valid[_best_first(fitness[valid], problem.direction)][:per_scenario]
-        if len(best) and name in problem.scenarios:
+        if len(best):
             views.append(_describe(problem, elites.solutions, np.sort(best), name, payload))
+        else:  # so that the page can draw the scenario; a view of what is invalid may fail
+            with suppress(Exception):
+                views.append(_describe(problem, elites.solutions, order[:1], name, payload))
     return views
 
 

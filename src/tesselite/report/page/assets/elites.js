@@ -102,28 +102,31 @@
       return { shades, missing, axis, reversed: Boolean(is_fitness) && described.direction === "min" };
     };
 
+    // The best of those that the filter keeps, in the setting that is looked at; -1 if none is valid there.
     run.best = () => {
+      const { values } = run.column(run.scenario_key()), sign = described.direction === "max" ? 1 : -1;
       let best = -1;
-      const sign = described.direction === "max" ? 1 : -1;
       for (let row = 0; row < n; row++) {
-        if (best < 0 || sign * archive.fitness[row] > sign * archive.fitness[best]) best = row;
+        if (!run.mask[row] || Number.isNaN(values[row])) continue;
+        if (best < 0 || sign * values[row] > sign * values[best]) best = row;
       }
       return best;
     };
 
     run.filter = () => {
       const [low, high] = run.range;
+      const brushes = [...run.brushes].map(([key, ends]) => [run.column(key).unit, ...ends]);
       run.n_selected = 0;
       for (let row = 0; row < n; row++) {
         let kept = archive.fitness[row] >= low && archive.fitness[row] <= high;
-        for (const [key, [from, to]] of run.brushes) {
-          const unit = Math.max(0, Math.min(1, run.column(key).unit[row])); // as it is drawn
+        for (const [units, from, to] of brushes) {
+          const unit = Math.max(0, Math.min(1, units[row])); // as it is drawn
           kept = kept && unit >= from && unit <= to;
         }
         run.mask[row] = kept ? 1 : 0;
         run.n_selected += run.mask[row];
       }
-      Page.tell("filter");
+      if (run === Page.run) Page.tell("filter");
     };
 
     run.csv = () => {
@@ -149,10 +152,14 @@
     return run;
   };
 
-  Page.select = (row) => {
+  Page.select = (row, follow = false) => {
     Page.row = row;
+    Page.follow = follow;
     Page.tell("select");
   };
+
+  // Select the best, and stay with it while a run goes on.
+  Page.select_best = () => { if (Page.run && Page.run.best() >= 0) Page.select(Page.run.best(), true); };
 
   // What hovering says of an elite (or of an empty niche).
   Page.tip = (event, row, niche) => {

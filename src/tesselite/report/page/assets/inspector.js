@@ -95,6 +95,7 @@
     // What was drawn before belongs to another elite or setting: it must not stay while this one is computed.
     Page.by("view").hidden = true;
     Page.by("player").hidden = true;
+    Page.by("view-best").hidden = true;
     Page.by("view-note").hidden = false;
     Page.by("view-note").textContent = "Computing what this elite does…";
     return Page.ask_view(run, row, scenario).catch(() => null);
@@ -103,8 +104,15 @@
   const why_not = (scenario) => {
     if (Page.ask_view) return "What this elite does cannot be shown.";
     return scenario
-      ? `In scenario ${scenario} the page keeps what the best elites there did; this one is not among them.`
+      ? `This is scenario ${scenario} without the elite: the page keeps only what the best elites there did.`
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
+  };
+
+  // What a scenario looks like without an elite, where the page shows another one in it; null if that cannot be drawn.
+  const setting = (run, scenario) => {
+    const view = (run.views || []).find((one) => (one.scenario || "") === scenario);
+    const drawer = view && Page.drawers[view.kind];
+    return drawer && drawer.setting ? { drawer, opened: drawer.setting(view) } : null;
   };
 
   // What tells an elite in a setting from all others; its row may change while a run goes on.
@@ -121,19 +129,20 @@
     if (!found && Page.run.kind) show.elite = ""; // ask again at the next update
     const run = Page.run, row = Page.row;
     const note = Page.by("view-note"), canvas = Page.by("view");
-    show.drawer = found ? Page.drawers[found[0].kind] : null;
-    show.opened = show.drawer ? show.drawer.open(...found) : null;
-    show.frame = 0;
+    Object.assign(show, { drawer: null, opened: null, frame: 0 }, found ? { drawer: Page.drawers[found[0].kind] } : setting(run, scenario));
+    if (found && show.drawer) show.opened = show.drawer.open(...found);
     canvas.hidden = !show.drawer;
     const has_views = Boolean(run.kind);
     Page.by("elite-view").hidden = !has_views;
-    note.hidden = Boolean(show.drawer);
+    note.hidden = Boolean(found && show.drawer);
     note.textContent = why_not(scenario);
+    Page.by("view-best").hidden = note.hidden || run.best() < 0 || run.best() === row;
+    Page.by("view-best").textContent = scenario ? `Show the best in ${scenario}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
-    if (show.drawer && show.drawer.time) show.frame = frames() - 1; // begin with the whole story
-    canvas.setAttribute("aria-label", show.drawer ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : "");
-    show.extra = show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
+    if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the whole story
+    canvas.setAttribute("aria-label", found ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : `scenario ${scenario}`);
+    show.extra = found && show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
     Page.fill(Page.by("elite-extra"), ...(show.extra ? [show.extra] : []));
     if (show.extra) show.extra.redraw();
     // Bars are all there is to see of a solution without a drawing.
@@ -144,6 +153,7 @@
   const refresh = () => {
     const chosen = Page.row >= 0;
     Page.by("elite-body").hidden = !chosen;
+    Page.by("elite-best").textContent = `${Page.ask_view && Page.follow ? "Following" : "Show"} the best${Page.scenario ? ` in ${Page.scenario}` : ""}`;
     Page.by("elite-title").textContent = chosen ? `Elite of niche ${Page.run.archive.niches[Page.row].toLocaleString("en")}` : "Elite";
     if (!chosen) return;
     numbers();
@@ -166,7 +176,7 @@
       Page.on("select", update);
       Page.by("play").addEventListener("click", play);
       Page.by("frame").addEventListener("input", (event) => { stop(); show.frame = +event.target.value; draw(); });
-      Page.by("elite-best").addEventListener("click", () => { if (Page.run) Page.select(Page.run.best()); });
+      for (const id of ["elite-best", "view-best"]) Page.by(id).addEventListener("click", Page.select_best);
       Page.by("scenario").addEventListener("change", (event) => { Page.scenario = event.target.value; Page.tell("scenario"); update(); });
       const canvas = Page.by("view");
       let held = null;

@@ -123,17 +123,17 @@
     if (filled) {
       const run = Page.elites(described);
       const kept = Boolean(old) && alike(old, run);
-      Page.row = kept && Page.row >= 0 ? run.row_of(old.archive.niches[Page.row]) : -1;
-      if (Page.row < 0) Page.row = run.best();
       if (kept) {
         run.range = old.range;
         run.brushes = old.brushes;
-      }
+      } else Page.follow = true;
+      if (!run.scenarios.some((s) => s.name === Page.scenario)) Page.scenario = "";
+      run.filter();
+      Page.row = Page.follow ? run.best() : run.row_of(old.archive.niches[Page.row]);
       Page.run = run;
       const columns = run.columns();
       if (!columns.some(([key]) => key === Page.colour)) Page.colour = "fitness";
       Page.options(Page.by("colour-by"), columns, Page.colour);
-      if (!run.scenarios.some((s) => s.name === Page.scenario)) Page.scenario = "";
       Page.by("scenario-tool").hidden = !run.scenarios.length;
       Page.options(Page.by("scenario"), [["", "training"], ...run.scenarios.map((s) => [s.name, s.name])], Page.scenario);
       const is_map = Boolean(run.archive.picture);

@@ -153,7 +153,7 @@
   const step = (dx, dy) => {
     const run = Page.run;
     const from = Page.row >= 0 ? place(run.archive.niches[Page.row]) : null;
-    if (!from) { Page.select(run.best()); return; }
+    if (!from) { Page.select_best(); return; }
     let px = Math.floor(from[0] * map.side), py = Math.floor(from[1] * map.side);
     const start = run.archive.niches[Page.row];
     if (map.flip) dy = -dy;

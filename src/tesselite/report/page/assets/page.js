@@ -5,6 +5,7 @@ const Page = {
   document: null, // what the page shows, arrays unpacked
   run: null, // the run that is looked at, as made by elites.js
   row: -1, // the elite that is looked at; -1 for none
+  follow: true, // whether that is the best, whichever it will be
   colour: "fitness",
   scenario: "", // a scenario's name; "" for the training setting
 };

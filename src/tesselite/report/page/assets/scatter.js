@@ -79,7 +79,7 @@
 
   // The nearest kept elite within a quarter turn of the direction.
   const step = (dx, dy) => {
-    if (Page.row < 0) { Page.select(Page.run.best()); return; }
+    if (Page.row < 0) { Page.select_best(); return; }
     const [px, py] = plot.points;
     let best = Infinity, row = -1;
     for (let i = 0; i < px.length; i++) {

@@ -36,6 +36,7 @@
   // -- posture: a chain of points ---------------------------------------------------------------------------------------
   const posture = {
     open: (view, k) => ({ view, points: part(view.points, k) }),
+    setting: (view) => ({ view, points: { data: [], shape: [0] } }),
     frames: () => 1,
     height: (width) => Math.min(width, 340),
     draw: (context, { width, height }, { view, points: { data, shape } }) => {
@@ -50,6 +51,7 @@
       context.fillStyle = Page.css("--card");
       context.fill();
       context.stroke();
+      if (!points.length) return;
       line(context, points, Page.css("--accent"), 5);
       points.slice(1, -1).forEach((p) => dot(context, p, 4, Page.css("--card"), Page.css("--accent")));
       dot(context, points[0], 7, Page.css("--ink"));
@@ -72,8 +74,9 @@
 
   const trajectory = {
     open: (view, k) => ({ view, points: part(view.points, k), walls: walls_of(view) }),
+    setting: (view) => ({ view, points: { data: [], shape: [0] }, walls: walls_of(view) }),
     frames: ({ points }) => points.shape[0],
-    time: ({ view }, frame) => `step ${Math.round(frame * view.every)}`,
+    time: ({ view }, frame) => `step ${Math.max(0, Math.round(frame * view.every))}`,
     duration: () => 8,
     height: (width) => Math.min(width, 460),
     draw: (context, { width, height }, { view, points: { data, shape }, walls }, frame) => {
@@ -87,7 +90,7 @@
       line(context, points.slice(0, frame + 1), Page.css("--accent"), 2.5);
       dot(context, at(...view.goal), 6, Page.css("--good"), Page.css("--card"));
       dot(context, at(...view.start), 4, Page.css("--ink"), Page.css("--card"));
-      dot(context, points[frame], Math.max(5, view.radius * scale), Page.css("--mark"), Page.css("--card"));
+      if (points.length) dot(context, points[frame], Math.max(5, view.radius * scale), Page.css("--mark"), Page.css("--card"));
     },
     extra: ({ view }, row) => (view.network ? network(view.network, Page.run.solution(row)) : null),
   };
@@ -152,6 +155,13 @@
   const camera = { yaw: 2.5, pitch: 0.5 }; // looking at its front
   const gait = {
     open: (view, k) => ({ view, base: part(view.base, k), angles: part(view.angles, k), contacts: part(view.contacts, k) }),
+    // The robot standing, without the legs that it lacks there.
+    setting: (view) => ({
+      view,
+      base: { data: Float64Array.of(0, 0, view.tibia, 1, 0, 0, 0), shape: [1, 7] },
+      angles: { data: new Float64Array(2 * view.legs.length), shape: [1, 2 * view.legs.length] },
+      contacts: { data: Uint8Array.of(0), shape: [1] },
+    }),
     frames: ({ base }) => base.shape[0],
     time: ({ view }, frame) => `${(frame * view.frame_seconds).toFixed(2)} s`,
     duration: ({ view, base }) => base.shape[0] * view.frame_seconds,
