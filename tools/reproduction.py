@@ -21,7 +21,7 @@ from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.paper.claim_rules import AGREES, DISAGREES, MIXED, OTHER_BUDGET, UNDERPOWERED
-from tesselite.paper.claims import CLAIMS, Judged, judge, paper_figures
+from tesselite.paper.claims import CLAIMS, Judged, claims_table, judge, paper_figures
 from tesselite.paper.maze import PAPER as MAZE
 from tesselite.paper.numbers import numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
@@ -64,9 +64,10 @@ def results(folder: Path, name: str) -> tuple[Study, Comparison]:
     return study, comparison
 
 
-def told(name: str) -> list[Judged]:
+def told(name: str, *, as_released: bool = False) -> list[Judged]:
     """Each claim of a study, from the first of its folders that has trials of all its pairs, or else from the first."""
-    tables = [judge(*results(folder, name)) for folder in folders(name)] or [judge(STUDIES[name](), None)]
+    there = [results(folder, name) for folder in folders(name)] or [(STUDIES[name](), None)]
+    tables = [judge(study, comparison, as_released=as_released) for study, comparison in there]
     return [next((one for one in claim if one.complete), claim[0]) for claim in zip(*tables, strict=True)]
 
 
@@ -77,12 +78,14 @@ def summary() -> str:
         claims = told(name)
         counts.update(one.verdict for one in claims)
         if claims:
-            rows.append([f"**{make().title}**", "", "", "", ""])
+            rows.append([f"**{make().title}**", "", "", "", "", ""])
+        others = {one.claim.text: one.verdict if one.complete else "no runs" for one in told(name, as_released=True)}
         for one in claims:
             paper = paper_figures(name, one.claim) or "in words"
-            rows.append([one.claim.text, paper, one.numbers(9), one.runs or "none", one.verdict])
+            verdicts = [one.verdict, others.get(one.claim.text, "")]
+            rows.append([one.claim.text, paper, one.numbers(9), one.runs or "none", *verdicts])
     head = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-    table = Table(["claim", "paper", "ours", "runs x evaluations", "verdict"], rows)
+    table = Table(["claim", "paper", "ours", "runs x evaluations", "verdict", "by the released code's rules"], rows)
     return f"Of {sum(counts.values())} claims: {head}.\n\n{table.to_markdown()}"
 
 
@@ -113,11 +116,9 @@ def section(name: str, folder: Path) -> str:
     if numbers is not None:
         lines += [numbers.to_markdown()]
     if folder == folders(name)[0] and name in CLAIMS:
-        rows = [
-            [one.claim.text, one.claim.place, one.figures(6), one.verdict, one.claim.rule_in_full]
-            for one in judge(study, comparison)
-        ]
-        lines += [Table(["claim", "place", "ours", "verdict", "rule"], rows).to_markdown()]
+        claims = claims_table(study, comparison)
+        assert claims is not None
+        lines += [claims.to_markdown()]
     for file, figure in FIGURES.get(name, {}).items():
         path = folder / "figures" / f"{file}.png"
         if path.exists():

@@ -9,7 +9,7 @@ stated margin, never a test that found nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -47,25 +47,31 @@ class Finding:
 
 
 class Evidence:
-    """The observations of a comparison by pair."""
+    """The observations of a comparison by pair; `readings` names other pairs to take instead of some."""
 
-    def __init__(self, comparison: Comparison | None) -> None:
-        self.comparison = comparison
-        self.groups = {group.name: group for group in comparison.groups} if comparison else {}
+    def __init__(self, comparison: Comparison | None, readings: Mapping[str, str] | None = None) -> None:
+        self.comparison, self.readings = comparison, readings or {}
+        there = {group.name: group for group in comparison.groups} if comparison else {}
+        names = {**{name: name for name in there}, **self.readings}
+        self.groups = {name: there[taken] for name, taken in names.items() if taken in there}
+
+    def name(self, pair: str) -> str:
+        """The pair that is taken for this one."""
+        return self.readings.get(pair, pair)
 
     def values(self, pair: str, measure: Measure) -> Floats:
         """One number for each run; LookupError where the pair has none."""
         if self.comparison is None or pair not in self.groups:
-            raise LookupError(f"no trials of {pair}")
+            raise LookupError(f"no trials of {self.name(pair)}")
         found = self.comparison.values(self.groups[pair], measure)
         if not len(found):
-            raise LookupError(f"no values of {pair}")
+            raise LookupError(f"no values of {self.name(pair)}")
         return found
 
     def bests(self, pair: str) -> dict[str, Floats]:
         """The best of each run in each scenario; LookupError where the pair has no trials."""
         if self.comparison is None or pair not in self.groups:
-            raise LookupError(f"no trials of {pair}")
+            raise LookupError(f"no trials of {self.name(pair)}")
         return {name: self.comparison.bests(self.groups[pair], name) for name in self.comparison.scenarios}
 
 
@@ -105,7 +111,7 @@ class Contrast(Statement):
 
     def _decide(self, evidence: Evidence) -> Finding:
         a, b = (evidence.values(pair, self.measure) for pair in self.pairs)
-        numbers = tuple(f"{pair} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
+        numbers = tuple(f"{evidence.name(pair)} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
         if not self.ratio:
             return _finding(shift_interval(a, b), self.low, self.high, numbers, "difference")
         with np.errstate(divide="ignore"):
@@ -140,7 +146,7 @@ class Below(Statement):
     def _decide(self, evidence: Evidence) -> Finding:
         values = evidence.values(self.pairs[0], self.measure)
         where = "" if self.measure.setting is None else f" in {self.measure.setting}"
-        numbers = (f"{self.pairs[0]}{where} {shown(median(values))}",)
+        numbers = (f"{evidence.name(self.pairs[0])}{where} {shown(median(values))}",)
         return _finding(median_interval(values), -inf, self.level, numbers, "median")
 
 
@@ -154,7 +160,8 @@ class Most(Statement):
         found = [part.decide(evidence).holds for part in self.parts]
         n, held, fell = len(found), found.count(True), found.count(False)
         holds = True if 2 * held > n else False if 2 * fell >= n else None
-        return Finding(holds, (f"{', '.join(self.pairs)} {held} of {n}",), f"{n - held - fell} undecided")
+        names = ", ".join(map(evidence.name, self.pairs))
+        return Finding(holds, (f"{names} {held} of {n}",), f"{n - held - fell} undecided")
 
 
 RANKINGS: dict[str, Callable[[Sequence[Floats]], Floats]] = {

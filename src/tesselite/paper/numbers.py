@@ -5,6 +5,7 @@ This is the one place of the paper's results; its settings are in `maze` and `he
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from tesselite.assessment.comparison import Comparison, Measure
@@ -82,25 +83,39 @@ def number_of(study: str, pair: str, measure: Measure) -> str | None:
     return None
 
 
+def released(study: Study) -> dict[str, str]:
+    """The pairs that the released code reads otherwise than the paper's text, each with its reading of it.
+
+    Of several readings it is the last: in 12D that with released cells and amplitudes.
+    """
+    return {
+        pair.variant_of: pair.name
+        for pair in study.pairs
+        if pair.variant_of and (pair.cells == "released" or pair.descriptor == "amplitude")
+    }
+
+
+def numbers_of_pairs(study: Study, names: Collection[str]) -> list[tuple[Number, str, str]]:
+    """The paper's numbers for pairs and other readings of them: each with the pair, and what that is tested against."""
+    base, code = {pair.name: pair.variant_of or pair.name for pair in study.pairs}, released(study)
+    found = []
+    for number in NUMBERS.get(study.name, []):
+        if number.against:
+            tests = {(number.pair, number.against), tuple(code.get(p, p) for p in (number.pair, number.against))}
+            found += [(number, one, other) for one, other in sorted(tests) if {one, other}.issubset(names)]
+        else:
+            found += [(number, name, "") for name in names if base[name] == number.pair]
+    return found
+
+
 def numbers_table(study: Study, comparison: Comparison) -> Table | None:
     """Every number that the paper gives beside ours with interval, runs and evaluations; None where it has none."""
     rows = []
     groups = {group.name: group for group in comparison.groups}
-    # Beside the pair that a number is given for, other readings of it.
-    readings = {pair.name: pair.variant_of or pair.name for pair in study.pairs}
-    asked = [
-        (number, name)
-        for number in NUMBERS.get(study.name, [])
-        for name in groups
-        if readings[name] == number.pair and (name == number.pair or not number.against)
-    ]
-    for number, name in asked:
-        if number.against not in {"", *groups}:
-            continue
+    for number, name, against in numbers_of_pairs(study, groups):
         group, measure = groups[name], number.measure
-        row = [measure.label, group.label, number.paper]
-        if number.against:
-            other = groups[number.against]
+        if against:
+            other = groups[against]
             p = mann_whitney(*(comparison.values(one, measure) for one in (group, other))).p
             row = [measure.label, f"{group.label} / {other.label}", number.paper, shown(p), ""]
             runs = min(len(group.trials), len(other.trials))

@@ -11,7 +11,7 @@ from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.base.atomic import write_atomically
 from tesselite.paper.claims import claims_table, differences
-from tesselite.paper.numbers import NUMBERS, numbers_table
+from tesselite.paper.numbers import numbers_of_pairs, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import STUDIES, Pair, Study
 from tesselite.problems import by_name
@@ -56,7 +56,6 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
     comparison = comparison_of(study, read_trials(study, out))
     if comparison is None:
         raise ValueError(f"{out}: no trial is finished yet")
-    present = {group.name for group in comparison.groups}
     tables = _tables(study, comparison)
     files = []
     for name, table in tables.items():
@@ -69,9 +68,9 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
         overall=study.overall,
         logarithmic=True,
         marks=[
-            Mark(number.pair, number.measure, float(number.paper))
-            for number in NUMBERS.get(study.name, [])
-            if number.pair in present and not number.against
+            Mark(name, number.measure, float(number.paper))
+            for number, name, against in numbers_of_pairs(study, [group.name for group in comparison.groups])
+            if not against
         ],
     )
     report = out / "report.md"
