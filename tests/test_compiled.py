@@ -81,17 +81,28 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
     other = copy / "compiled" / "fast_math.py"  # breeding's kernels call into it
     other.write_text(other.read_text() + "\n# changed\n")
     assert run()[0] != folder
-    unrelated = copy / "run.py"
+    unrelated = copy / "runs" / "run.py"
     changed = run()
     unrelated.write_text(unrelated.read_text() + "\n# changed\n")
     assert run() == changed
 
 
 def test_unused_folders_are_removed_after_a_month(tmp_path):
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder in (old, new):
-        folder.mkdir()
-    os.utime(old, (time.time() - 40 * 24 * 3600,) * 2)
+    ours = [tmp_path / f"search.loop-{16 * '0'}", tmp_path / f"block-{24 * 'a'}", tmp_path / f"new-{16 * '1'}"]
+    # Of these we cannot know whose they are.
+    others = [
+        tmp_path / "photos",
+        tmp_path / f"search.loop-{16 * '2'}",
+        tmp_path / "note.txt",
+        tmp_path / f"l-{16 * '3'}",
+    ]
+    for folder in (*ours, *others[:2]):
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "loop.runs-1.py311.nbi").touch()
+    (others[1] / "mine.txt").touch()
+    others[2].touch()
+    others[3].symlink_to(others[0])
+    for path in (*ours[:2], *others[:3]):
+        os.utime(path, (time.time() - 40 * 24 * 3600,) * 2)
     compiled._remove_unused.__wrapped__(tmp_path)
-    assert not old.exists()
-    assert new.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([ours[2], *others])

@@ -257,13 +257,43 @@ def test_what_a_run_killed_at_its_start_left_does_not_block_the_next(tmp_path, c
     folder = tmp_path / "again"
     folder.mkdir()
     (folder / ".lock").touch()
-    (folder / ".settings.json.abc.part.json").write_text("{")
-    (folder / "..centroids.parquet.abc.part.parquet.def").write_text("PAR1")
+    (folder / ".settings.json.abcd_123.tesselite-part.json").write_text("{")
+    (folder / ".centroids.parquet.abcd_123.tesselite-part.parquet").write_text("PAR1")
     shutil.copy(cvt_folder / "centroids.parquet", folder)
     start(make(), folder, evaluations=100, grid=3)
-    (folder / ".archive.parquet.abc.part.parquet").write_text("PAR1")
+    (folder / ".archive.parquet.abcd_123.tesselite-part.parquet").write_text("PAR1")
+    theirs = {
+        ".settings.json.swp",
+        ".archive.parquet.bak",
+        ".progress.csv.abcd_123.part.csv",
+        ".archive.parquet.old.parquet",
+    }
+    for name in theirs:
+        (folder / name).write_text("of somebody else")
     resume(folder, make())
-    assert {f.name for f in folder.iterdir()} <= {".lock", *RUN_FILES}
+    assert {f.name for f in folder.iterdir()} - {".lock", *RUN_FILES} == theirs
+
+
+def test_parts_that_a_killed_process_left_are_removed_and_those_in_use_stay(tmp_path):
+    """Figures, too: a plot that was killed leaves a part that nobody else would remove."""
+    file = tmp_path / "archive.png"
+    left = tmp_path / ".archive.png.abcd_123.tesselite-part.png"
+    others = [tmp_path / ".progress.png.abcd_123.tesselite-part.png", tmp_path / ".archive.png.swp"]
+    for path in (left, *others):
+        path.touch()
+    seen = []
+
+    def write(part):
+        part.write_text("outer")
+        seen.extend(sorted(tmp_path.iterdir()))
+        write_atomically(file, lambda inner: inner.write_text("inner"))  # as another process could
+        assert part.exists()
+
+    write_atomically(file, write)
+    assert left not in seen
+    assert len(seen) == 3
+    assert file.read_text() == "outer"
+    assert sorted(tmp_path.iterdir()) == sorted([file, *others])
 
 
 @pytest.mark.parametrize(

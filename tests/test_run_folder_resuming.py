@@ -226,3 +226,32 @@ def test_restore_refuses_another_search(tmp_path):
     search.archive.save(tmp_path / "a.parquet")
     with pytest.raises(ValueError, match="not the checkpoint of a search"):
         names["new"]().restore(tmp_path / "a.parquet")
+
+
+KILLED = """
+import sys, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tesselite.runs.folder import RunFolder
+
+with RunFolder.open(Path(sys.argv[1])), ProcessPoolExecutor(2, get_context("fork")) as pool:
+    pool.submit(time.sleep, 0).result()
+    print(*pool._processes, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_lock_does_not_outlive_its_run_in_the_workers_that_it_has_forked(grid_folder):
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(grid_folder)], stdout=subprocess.PIPE, text=True) as run:
+        workers = [int(pid) for pid in run.stdout.readline().split()]
+        with pytest.raises(ValueError, match="another process is running here"), RunFolder.open(grid_folder):
+            pass
+        run.kill()
+        run.wait()
+    try:
+        with RunFolder.open(grid_folder):
+            pass
+    finally:
+        for pid in workers:
+            os.kill(pid, signal.SIGKILL)

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+
+_PART = ".tesselite-part"
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -22,13 +26,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         path = path.resolve()
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, f"cannot write {path}: it is no file, and would be replaced by one")
+    remove_parts(path.parent, path.name)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f".part{path.suffix}", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f"{_PART}{path.suffix}", dir=path.parent)
     except OSError as error:
         raise cannot_write(path, error) from error
-    os.close(handle)
     temporary = Path(name)
     try:
+        _lock(handle)
         write(temporary)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
@@ -41,6 +46,33 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
+
+
+def parts(folder: Path, *names: str) -> list[Path]:
+    """The temporary files of `write_atomically` for files of these names that are in a folder."""
+    ours = re.compile("|".join(rf"\.{re.escape(n)}\.[a-z0-9_]{{8}}{_PART}{re.escape(Path(n).suffix)}" for n in names))
+    return [file for file in folder.glob(f".*{_PART}*") if ours.fullmatch(file.name)]
+
+
+def remove_parts(folder: Path, *names: str) -> None:
+    """Remove temporary files for files of these names that a killed process left; those in use stay."""
+    for file in parts(folder, *names):
+        with suppress(OSError), file.open("rb") as stale:
+            if _lock(stale.fileno()):
+                file.unlink()
+
+
+def _lock(handle: int) -> bool:
+    """Lock an open temporary file until it is closed; False if it is in use, or locks are not to be had here."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def check_regular(path: Path) -> None:

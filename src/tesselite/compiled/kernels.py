@@ -32,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 _KEEP_SECONDS = 30 * 24 * 3600  # caches of other versions are removed after a month without use
+_FOLDER = re.compile(r"[\w.]+-([0-9a-f]{16}|[0-9a-f]{24})")
+_FILE = re.compile(r".+\.nb[ic](\..+)?|\.?block\.py(\..+)?")  # some with the endings of temporary ones
 
 
 def cache_folder() -> Path:
@@ -115,8 +117,15 @@ def _warn_of(kernels: Path) -> None:
 def _remove_unused(kernels: Path) -> None:
     """Remove the machine code of other versions that nobody has used for a month; looked at once per process."""
     for folder in kernels.iterdir():
-        if time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+        if time.time() - folder.stat().st_mtime > _KEEP_SECONDS and _is_ours(folder):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether this is a folder of machine code by its name, and holds nothing else."""
+    if folder.is_symlink() or not folder.is_dir() or not _FOLDER.fullmatch(folder.name):
+        return False
+    return all(_FILE.fullmatch(file.name) for file in folder.rglob("*") if not file.is_dir())
 
 
 def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A002

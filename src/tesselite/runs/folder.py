@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import platform
 import time
 import zlib
@@ -27,7 +28,7 @@ from typing import IO, Any
 from tesselite import __version__
 from tesselite.archive.archive import Tessellation
 from tesselite.archive.file import describe_tessellation
-from tesselite.base.atomic import cannot_write, regular_bytes, write_atomically
+from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.log import LOG_FILES
 from tesselite.search.map_elites import MapElites
@@ -170,12 +171,9 @@ class RunFolder:
             )
         if self.path.exists():
             names = {entry.name for entry in self.path.iterdir()}
-            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, *self._parts()}):
+            left = {part.name for part in parts(self.path, *RUN_FILES)}
+            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, *left}):
                 raise ValueError(f"{self.path}: is not empty and holds no run; choose another folder")
-
-    def _parts(self) -> list[str]:
-        """Names of the temporary files that a killed run left."""
-        return [part.name for name in RUN_FILES for part in self.path.glob(f".*{name}.*")]
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
@@ -191,11 +189,11 @@ class RunFolder:
             lock.close()
             raise ValueError(f"{self.path}: another process is running here; wait for it or stop it")
         self._lock = lock
+        _locks.add(lock)
         try:
             if self._new:
                 self._check_free()  # again: another process may have come and gone before the lock was ours
-            for name in self._parts():
-                (self.path / name).unlink()
+            remove_parts(self.path, *RUN_FILES)
         except BaseException:
             self.__exit__()
             raise
@@ -203,8 +201,10 @@ class RunFolder:
 
     def __exit__(self, *_: object) -> None:
         if self._lock:
-            _unlock(self._lock)
-            self._lock.close()
+            _locks.discard(self._lock)
+            if not self._lock.closed:
+                _unlock(self._lock)
+                self._lock.close()
             self._lock = None
 
     def abandon_if_empty(self) -> None:
@@ -358,6 +358,23 @@ def _unlock(lock: IO[str]) -> None:
         import fcntl
 
         fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+_locks: set[IO[str]] = set()
+
+
+def _leave_locks() -> None:
+    """In a process that was forked: let go of locks, or a run would seem active as long as its executor's workers live.
+
+    The lock itself stays, since the parent holds it.
+    """
+    for lock in _locks:
+        lock.close()
+    _locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_locks)
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:
