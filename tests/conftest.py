@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,10 @@ from tesselite.runs.run import start
 
 settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
 settings.load_profile("busy machines")
+
+# What users agree to run is remembered in their home; tests have their own, and so have the processes they start.
+os.environ["TESSELITE_DATA_DIR"] = tempfile.mkdtemp(prefix="tesselite-tests-")
+atexit.register(shutil.rmtree, os.environ["TESSELITE_DATA_DIR"], ignore_errors=True)
 
 # A shell has what it starts in the background ignore SIGINT, and all that is started from there too. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -357,7 +357,9 @@ def test_resume_refuses_what_is_no_run_or_has_changed(cli):
     assert "started by tesselite 0.0.1" in cli("resume", "a").error
     assert cli("resume", "a", "--other-version", "-q").code == 0
     edit_settings(Path("a"), problem="my_module:leap")
-    assert "of my_module:leap are not those that the run was started with" in cli("resume", "a").error
+    refused = cli("resume", "a")
+    assert refused.code == 2
+    assert "of my_module:leap are not those that the run was started with" in refused.err
     Path("a/settings.json").write_text(Path("a/settings.json").read_text()[:50])
     assert "a/settings.json: damaged" in cli("resume", "a").error
 
@@ -450,8 +452,15 @@ def test_export_spares_the_files_of_the_run_and_names_what_it_cannot_write(cli):
     assert len(np.load("b.npz")["fitness"]) == 30  # the ending says the format
     assert cli("export", "a", "-o", "b.parquet").code == 0
     assert len(tl.Archive.load("b.parquet")) == 30
-    assert cli("export", "a", "-o", "elites.txt").code == 0
+    assert cli("export", "a", "--to", "csv", "-o", "elites.txt").code == 0
     assert Path("elites.txt").read_text().startswith("niche,")
+    for name in ("x.npy", "out.json", "elites"):
+        Path(name).write_text("mine")
+        assert (
+            f"expected a file that ends in .csv, .npz or .parquet, or --to, got {name}"
+            in cli("export", "a", "-o", name).error
+        )
+        assert Path(name).read_text() == "mine"
     assert "missing: there is no such file" in cli("export", "missing").error
     assert "missing: there is no such file" in cli("info", "missing").error
     assert "my_module.py: not a readable Parquet file" in cli("info", "my_module.py").error

@@ -330,7 +330,7 @@ def assess_run(
 
     If there are more elites than `at_most`, another draw than the usual one has a file of its own beside it.
     """
-    from tesselite.runs.folder import RunFolder
+    from tesselite.runs.folder import RunFolder, not_linked
     from tesselite.runs.problem import problem_of, run_archive
 
     place = RunFolder.open(Path(folder))
@@ -346,7 +346,7 @@ def assess_run(
         problem,
         at_most=at_most,
         seed=seed,
-        out=Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet"),
+        out=not_linked(Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet")),
         spec=settings.problem,
         threads=threads,
         progress=progress,

@@ -34,6 +34,20 @@ ThreadsOption = Annotated[
 ]
 
 
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust", help="Import the problem that a run names, which runs its file. It is remembered."),
+]
+
+
+def _trust(given: bool, *folders: Path) -> None:
+    """Agree to import the problems that these runs name, if so given."""
+    from tesselite.cli.look import trust_problem
+
+    for folder in folders if given else ():
+        trust_problem(folder)
+
+
 def _whole(text: str | int) -> int:
     """A whole number, written as 1000000, 1_000_000 or 1e6."""
     text = str(text)  # a default comes as the number itself
@@ -275,22 +289,26 @@ def resume(
 @app.command("replay")
 def replay(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an asynchronous run.")],
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Repeat an asynchronous run from its log, without evaluating, and compare the archive with the one it left."""
     from tesselite.cli.running import replay_run
 
+    _trust(trust, folder)
     replay_run(folder, json_)
 
 
 @app.command("info")
 def info(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Say what a run is and how far it came."""
     from tesselite.cli.look import show_info
 
+    _trust(trust, folder)
     show_info(folder, json_)
 
 
@@ -309,11 +327,13 @@ def export(
         ExportFormat | None, typer.Option(help="Format of the file; what its ending says, or csv, by default.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/elites.FORMAT by default.")] = None,
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Write a run's elites in another format."""
     from tesselite.cli.look import export_archive
 
+    _trust(trust, folder)
     export_archive(folder, None if to is None else to.value, out, json_)
 
 
@@ -336,11 +356,13 @@ def plot(
         list[str] | None,
         typer.Option(metavar="NAME", help="A parallel axis; can be repeated. Default: the 24 that vary most."),
     ] = None,
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Draw a run: its progress, its archive, and what its problem has to show."""
     from tesselite.cli.picturing import plot as draw
 
+    _trust(trust, folder)
     draw(folder, out, kind.value, feature, json_)
 
 
@@ -352,11 +374,13 @@ def film(
     out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
         "gait.gif"
     ),
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Film an elite of the hexapod walking."""
     from tesselite.cli.picturing import make_film
 
+    _trust(trust, folder)
     make_film(folder, elite, scenario, out, json_)
 
 
@@ -444,11 +468,13 @@ def report_(
         Path | None,
         typer.Option("--out", "-o", help="The HTML file; DIR/report.html for one run, report.html for several."),
     ] = None,
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Write an interactive page of runs into one HTML file that needs no network."""
     from tesselite.cli.reporting import make_report
 
+    _trust(trust, *folders)
     make_report(folders, out, json_)
 
 
@@ -458,10 +484,12 @@ def watch(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8137,
     host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default.")] = "127.0.0.1",
     seconds: Annotated[float, typer.Option(help="How often the page asks for news.")] = 2.0,
+    trust: TrustOption = False,
 ) -> None:
     """Show a run in a browser while it goes on; reads its folder and writes nothing."""
     from tesselite.cli.reporting import watch_run
 
+    _trust(trust, folder)
     watch_run(folder, host, port, seconds)
 
 
@@ -483,11 +511,13 @@ def assess(
     timeout: TimeoutOption = None,
     retries: RetriesOption = None,
     quiet: QuietOption = False,
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Evaluate a run's elites again, in the training setting and in every scenario of its problem."""
     from tesselite.cli.assessing import assess_runs
 
+    _trust(trust, *folders)
     assess_runs(
         folders,
         at_most=at_most,
@@ -532,11 +562,13 @@ def compare(
     kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
+    trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
     """Compare two sets of runs: metrics, scenarios, tests and effect sizes, as tables and figures."""
     from tesselite.cli.assessing import compare_runs
 
+    _trust(trust, *runs, *against)
     compare_runs(
         runs,
         against,

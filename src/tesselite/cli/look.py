@@ -33,6 +33,29 @@ def show_problems(as_json: bool) -> None:
     typer.echo("    tesselite run my_module:function_name")
 
 
+def trust_problem(folder: Path) -> None:
+    """Agree to import the problem that a run names, and say from where."""
+    from tesselite.runs.folder import RunFolder
+    from tesselite.runs.problem import agree_to_import, unagreed_file
+
+    if (folder / "settings.json").exists():
+        settings, _ = RunFolder.open(folder).read_settings()
+        if file := unagreed_file(settings):
+            typer.echo(f"{folder}: importing {settings.problem} from {file}", err=True)
+            agree_to_import(settings)
+
+
+def note_unagreed(folder: Path) -> None:
+    """For commands that can do without the problem of a run: say so if it is not imported for want of agreement."""
+    from tesselite.runs.folder import RunFolder
+    from tesselite.runs.problem import not_agreed, unagreed_file
+
+    if (folder / "settings.json").exists():
+        settings, _ = RunFolder.open(folder).read_settings()
+        if file := unagreed_file(settings):
+            typer.echo(f"without what the problem shows: {not_agreed(folder, settings, file)}", err=True)
+
+
 def _archive(path: Path) -> Any:
     from tesselite.archive.archive import Archive
     from tesselite.runs.problem import run_archive
@@ -112,7 +135,7 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     from tesselite.archive.file import save_archive
     from tesselite.assessment.tables import as_text
     from tesselite.base.atomic import write_atomically
-    from tesselite.runs.folder import check_output
+    from tesselite.runs.folder import check_output, not_linked
 
     if out is not None:
         check_output("--out", out)
@@ -121,9 +144,11 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     ending = out.suffix.removeprefix(".") if out is not None else ""
     if to and ending in _FORMATS and ending != to:
         raise ValueError(f"--out: expected a file that ends in .{to}, or another --to, got {out}")
-    to = to or (ending if ending in _FORMATS else "csv")
+    if to is None and out is not None and ending not in _FORMATS:
+        raise ValueError(f"--out: expected a file that ends in .csv, .npz or .parquet, or --to, got {out}")
+    to = to or ending or "csv"
     archive = _archive(path)
-    file = out or (path if path.is_dir() else path.parent) / f"elites.{to}"
+    file = out or not_linked((path if path.is_dir() else path.parent) / f"elites.{to}")
     check_output("--out", file)
     elites = archive.elites()
     if to == "parquet":

@@ -12,8 +12,9 @@ from tesselite.cli.display import print_json, user_prints_to_stderr
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
     """Draw a run and say where the pictures are."""
     from tesselite.report.plots import plot_run
+    from tesselite.runs.folder import not_linked
 
-    out = out or folder / "figures"
+    out = out or not_linked(folder / "figures")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
     with user_prints_to_stderr():

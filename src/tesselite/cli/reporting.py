@@ -8,14 +8,19 @@ from pathlib import Path
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.look import note_unagreed
 
 
 def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
     """Write the interactive page of one run or several, and say where it is."""
     from tesselite.report.page import write_report
+    from tesselite.runs.folder import not_linked
 
+    for folder in folders:
+        note_unagreed(folder)
+    out = out or not_linked(folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
     with user_prints_to_stderr():
-        file = write_report(folders, out or (folders[0] / "report.html" if len(folders) == 1 else Path("report.html")))
+        file = write_report(folders, out)
     size = file.stat().st_size
     if as_json:
         print_json({"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]})
@@ -29,6 +34,7 @@ def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
 
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder}: expected the folder of a run, found a file")
+    note_unagreed(folder)
     with LiveServer(folder, host, port, seconds) as server:
         typer.echo(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)")
         if not server.loopback:

@@ -12,6 +12,7 @@ import typer
 
 from tesselite.base.seeds import checked_seed
 from tesselite.cli.display import print_json, shown_construction, shown_progress, user_prints_to_stderr
+from tesselite.cli.look import trust_problem
 from tesselite.execution.execution import Execution
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.problem import how_to_resume
@@ -155,6 +156,7 @@ def resume_run(
     as_json: bool,
 ) -> None:
     """Continue a run and tell how it ended."""
+    trust_problem(folder)  # to resume a run is to run its problem
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_progress(quiet) as observer:
         summary = resume(
             folder,

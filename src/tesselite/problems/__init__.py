@@ -6,12 +6,16 @@ Each problem's module is imported when it is asked for.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any
 
 from tesselite.base.importing import importing
@@ -82,6 +86,31 @@ def by_name(spec: str) -> Problem:
 def has_name(spec: str) -> bool:
     """Whether `by_name` may find it: a built-in problem or module:attribute, and not a bare name from some script."""
     return ":" in spec or spec in _HOME
+
+
+def is_built_in(spec: str) -> bool:
+    """Whether `by_name` finds it in this package."""
+    return spec.partition(":")[0] in _HOME
+
+
+def file_of(spec: str) -> str | None:
+    """Where `by_name` would import the module of a problem from, without importing it; None if there is no module.
+
+    Of a package it is the one that holds the module: nothing else can be said before it is imported.
+    """
+    top = spec.partition(":")[0].partition(".")[0]
+    if not top.isidentifier():
+        return None
+    here = str(Path.cwd())
+    found = getattr(sys.modules.get(top), "__spec__", None)
+    found = found or PathFinder.find_spec(top, sys.path if here in sys.path else [here, *sys.path])
+    with suppress(ValueError):  # raised for a module in memory that does not say where it is from
+        found = found or importlib.util.find_spec(top)
+    if found is None:
+        return None
+    if found.has_location and found.origin:
+        return str(Path(found.origin).resolve())
+    return found.origin or next(iter(found.submodule_search_locations or ()), None)
 
 
 def importable_name(problem: Problem) -> str | None:
@@ -180,7 +209,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
                 f"problem: {module_name} has no {attribute!r}; problems in it: {', '.join(problems) or 'none'}"
             )
         found = getattr(found, part)
-    if not isinstance(found, Problem) and callable(found) and _takes_nothing(found):
+    if not isinstance(found, Problem | BuiltinFunctionType) and callable(found) and _takes_nothing(found):
         try:
             with importing(spec):
                 made = found()

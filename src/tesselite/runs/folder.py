@@ -16,6 +16,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import time
 import zlib
 from collections.abc import Mapping
@@ -118,6 +119,19 @@ def check_output(option: str, file: Path) -> None:
         raise ValueError(f"{option}: {file} belongs to the run; choose another file")
 
 
+def not_linked(path: Path) -> Path:
+    """A file, or a folder of files, that a command writes beside a run without being told where; ValueError if a link.
+
+    The folder may come from anybody, and the link lead to any file of the user's.
+    """
+    for file in (path, *(path.iterdir() if path.is_dir() else ())):
+        if file.is_symlink():
+            raise ValueError(
+                f"{file}: a symbolic link, which may lead anywhere; remove it, or choose a place with --out"
+            )
+    return path
+
+
 class RunFolder:
     """A folder that holds one run; as a context manager it is locked against a second process."""
 
@@ -166,7 +180,7 @@ class RunFolder:
         """ValueError unless a new run may live here; what a run left that was killed at its very start may stay."""
         if self.settings_file.exists():
             raise ValueError(
-                f"{self.path}: holds a run already; continue it with `tesselite resume {self.path}` "
+                f"{self.path}: holds a run already; continue it with `tesselite resume {shlex.quote(str(self.path))}` "
                 "or choose another folder"
             )
         if self.path.exists():

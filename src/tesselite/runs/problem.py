@@ -11,8 +11,9 @@ import numpy as np
 
 from tesselite.archive.archive import Archive, Tessellation
 from tesselite.archive.file import load_checkpoint, own_scales
+from tesselite.base.trust import agree, is_agreed
 from tesselite.execution.workers.farm import RETRIES
-from tesselite.problems import has_name
+from tesselite.problems import by_name, file_of, has_name, is_built_in
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Settings
 from tesselite.tessellation.grid import GridTessellation
@@ -32,18 +33,71 @@ def fingerprint(problem: Problem) -> str:
     return digest.hexdigest()
 
 
-def problem_of(folder: Path, settings: Settings) -> Problem:
-    """The problem that a run's settings name; ValueError if it is not to be found, or not the run's any more."""
-    from tesselite.problems import by_name
+def problem_of(folder: Path, settings: Settings, *, asked: bool = False) -> Problem:
+    """The problem that a run's settings name; ValueError if it is not to be found, or not the run's any more.
 
+    Importing a module runs it, and the folder of a run may come from anybody. So it is imported only if that is what
+    was `asked` for, or if this user has agreed to it: by running a problem of this name from the same file.
+    """
     if not has_name(settings.problem):
         raise ValueError(
             f"{folder}: this run was started from Python on {settings.problem!r}, a problem that no name finds; give "
             f"it, as in {how_to_resume(folder, settings)} or tesselite.assess(archive, problem)"
         )
+    file = unagreed_file(settings)
+    if file is not None and not asked:
+        raise ValueError(not_agreed(folder, settings, file))
     found = by_name(settings.problem)
     check_problem(folder, settings, found)
     return found
+
+
+def unagreed_file(settings: Settings) -> str | None:
+    """The file that importing the problem of a run would run; None if there is none, or this user has agreed to it."""
+    importable = has_name(settings.problem) and not is_built_in(settings.problem)
+    file = file_of(settings.problem) if importable else None
+    return None if file is None or is_agreed(_import_of(settings, file)) else file
+
+
+def not_agreed(folder: Path, settings: Settings, file: str) -> str:
+    """Why the problem of a run is not imported, and what to do about it."""
+    return (
+        f"{folder}: its problem is {settings.problem}; importing it would run {file}, which you have not run as a "
+        "problem before. If you trust that file, add --trust (in Python, pass the problem)"
+    )
+
+
+def check_scheduler(folder: Path, settings: Settings) -> None:
+    """ValueError if the run names a Dask scheduler that this user has never used: whoever runs it can run code here."""
+    address = _scheduler_of(settings)
+    if address and not is_agreed(f"connect to {address}"):
+        raise ValueError(
+            f"{folder}: names the Dask scheduler {address}, which you have not used before, and which could run any "
+            f"code here; if you trust it, add --dask {address}, otherwise choose other --workers"
+        )
+
+
+def agree_to(settings: Settings) -> None:
+    """Remember that this user runs what these settings name: a problem from its file, a Dask scheduler."""
+    agree_to_import(settings)
+    if address := _scheduler_of(settings):
+        agree(f"connect to {address}")
+
+
+def agree_to_import(settings: Settings) -> None:
+    """Remember that this user agrees to import the problem of these settings."""
+    if file := unagreed_file(settings):
+        agree(_import_of(settings, file))
+
+
+def _import_of(settings: Settings, file: str) -> str:
+    return f"import {settings.problem} from {file}"
+
+
+def _scheduler_of(settings: Settings) -> str:
+    """The address of a Dask scheduler elsewhere; empty if the run names none."""
+    workers = settings.protection.get("workers")
+    return workers if isinstance(workers, str) and not workers.startswith("local:") else ""
 
 
 def how_to_resume(folder: Path, settings: Settings) -> str:

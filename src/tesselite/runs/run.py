@@ -30,7 +30,15 @@ from tesselite.execution.workers.farm import RETRIES, Halted
 from tesselite.problems import importable_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Settings, describe_niches, progress_of
-from tesselite.runs.problem import check_problem, fingerprint, how_to_resume, problem_of, stored_tessellation
+from tesselite.runs.problem import (
+    agree_to,
+    check_problem,
+    check_scheduler,
+    fingerprint,
+    how_to_resume,
+    problem_of,
+    stored_tessellation,
+)
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid, batches, checked_count, tessellate
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.voronoi import p_to_json
@@ -144,6 +152,7 @@ def start(
     with execution.open() as workers, RunFolder.create(folder) as place:
         options, protection = execution.options(evaluations, workers), execution.protection(workers)
         settings = replace(settings, options=options, protection=protection)
+        agree_to(settings)
         try:
             if niches is None:
                 settings, niches = _construct(place, settings, problem, threads, construction)
@@ -236,9 +245,11 @@ def resume(
                 "that the result may differ from an uninterrupted run (--other-version)"
             )
         if problem is None:
-            problem = problem_of(Path(folder), settings)
+            problem = problem_of(Path(folder), settings, asked=True)  # to resume a run is to run its problem
         else:
             check_problem(Path(folder), settings, problem)
+        if workers is None:
+            check_scheduler(Path(folder), settings)
         execution = _resumed_execution(settings, workers, retries, timeout)
         budget = settings.evaluations if evaluations is None else checked_count("evaluations", evaluations)
         if budget < settings.evaluations:
@@ -262,6 +273,7 @@ def resume(
         with execution.open() as opened:  # before anything is written: there may be no such workers
             if search.evaluations < settings.evaluations:
                 settings = replace(settings, protection=execution.protection(opened))
+            agree_to(settings)
             if opened is not None and settings.options.get("asynchronous"):
                 settings = _with_window(settings, search.evaluations, opened)
             if (settings, __version__) != stored:
