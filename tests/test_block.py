@@ -93,6 +93,102 @@ def test_whatever_changes_the_machine_code_changes_the_digest(change):
     assert function_digest(made(**change)) != function_digest(made())
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"signature_or_function": "int64(float64)"}, {"signature_or_function": "float64(float64)"}),
+        ({"signature_or_function": "float64(float64)"}, {}),
+        ({"locals": {"y": numba.int64}}, {}),
+        ({"locals": {"y": numba.int64}}, {"locals": {"y": numba.float64}}),
+        ({"fastmath": {"nnan"}}, {"fastmath": {"ninf"}}),
+    ],
+)
+def test_signatures_and_types_of_locals_are_part_of_the_digest(one, other):
+    def calling(options):
+        @numba.njit(**options)
+        def callee(x):
+            y = x
+            return y
+
+        return numba.njit(lambda x: (callee(x[0]), (x[0], x[1])))
+
+    assert function_digest(calling(one)) == function_digest(calling(one)) is not None
+    assert function_digest(calling(one)) != function_digest(calling(other))
+
+
+def test_signatures_that_came_with_use_are_not_part_of_the_digest():
+    function = numba.njit(lambda x: x + 1.0)
+    before = function_digest(function)
+    assert function(1) == function(1.5) - 0.5
+    assert function_digest(function) == before
+
+
+def test_the_layout_of_an_array_is_part_of_the_digest():
+    table = np.array([[1.0, 2.0], [3.0, 4.0]])
+
+    def reading(array):
+        return numba.njit(lambda x: array.ravel("A")[1] * x[0])
+
+    assert function_digest(reading(table)) != function_digest(reading(np.asfortranarray(table)))
+
+
+TAUGHT = """
+import operator
+import numpy as np
+from numba import njit, stencil, types, vectorize
+from numba.core.typing.templates import builtin_registry
+from numba.extending import intrinsic, overload, overload_attribute, overload_method
+from tesselite.compiled.digest import function_digest
+
+@overload_method(types.Array, "shout")
+def shout(a):
+    return lambda a: 1.0
+
+@overload_attribute(types.Array, "loud")
+def loud(a):
+    return lambda a: 1.0
+
+@overload(np.linalg.tensorsolve)
+def solve(a, b):
+    return lambda a, b: 1.0
+
+@intrinsic
+def same(context, a):
+    return a(a), lambda c, b, s, args: args[0]
+
+kernel, ufunc, own = stencil(lambda a: a[0] + a[1]), vectorize(lambda a: a + 1), lambda a: a
+
+for using in (
+    lambda x: x.shout(),
+    lambda x: x.loud,
+    lambda x: getattr(x, "loud"),
+    lambda x: np.linalg.tensorsolve(x, x),
+    lambda x: same(x[0]),
+    lambda x: kernel(x)[0],
+    lambda x: ufunc(x)[0],
+    lambda x: own(x[0]),
+):
+    assert function_digest(njit(using)) is None
+
+other = njit(lambda x: np.sum(x) + x[0])
+for unnamed in (operator.matmul, len):
+    assert function_digest(other) is not None
+    overload(unnamed)(lambda *arguments: None)
+    assert function_digest(other) is None
+    builtin_registry.functions.pop()
+"""
+
+
+def test_what_numba_was_taught_is_not_kept_where_it_is_used():
+    done = subprocess.run([sys.executable, "-B", "-c", TAUGHT], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_known_by_its_name_has_a_digest():
+    known = (np.sin, np.linalg.norm, np.float64, numba.float64, numba.prange, len, np.add, ValueError)
+    assert None not in {function_digest(numba.njit(lambda x, one=one: x)) for one in known}
+
+
 Forward, Backward = namedtuple("Pair", "a b"), namedtuple("Pair", "b a")
 
 

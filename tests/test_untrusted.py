@@ -423,6 +423,26 @@ def test_a_problem_of_other_spaces_than_the_search_is_refused():
             list(batches(search, SLOPE, 1000))
 
 
+@pytest.mark.parametrize("batch", [True, False])
+def test_a_function_that_changes_its_rows_changes_nothing_else(batch):
+    """It halves them in place and raises at some: what is evaluated again is evaluated from pristine copies."""
+
+    @tl.problem(solutions=tl.Box(2), features=SQUARE, batch=batch)
+    def halving(x):
+        x *= 0.5
+        if (x[..., 0] > 0.45).any():
+            raise RuntimeError
+        return x.sum(axis=-1), x
+
+    rows = np.random.default_rng(1).random((200, 2))
+    before = rows.copy()
+    fine = rows[:, 0] <= 0.9
+    for evaluated in (halving.evaluate(rows), halving.evaluate_rows(rows, None, 1)):
+        assert np.array_equal(rows, before)
+        assert np.array_equal(evaluated.valid, fine)
+        assert np.array_equal(evaluated.features[fine], before[fine] / 2)
+
+
 # -- threads -----------------------------------------------------------------------------------------------------------
 
 

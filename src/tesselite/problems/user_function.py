@@ -71,14 +71,17 @@ class FunctionProblem(Problem):
         return (x, scenario) if self.scenarios else (x,)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
-        """Call the function on each row, or once on all; a row that fails is invalid and the others are kept."""
+        """Call the function on each row, or once on all; a row that fails is invalid and the others are kept.
+
+        The function gets copies: what it writes into them reaches neither the caller nor a second call.
+        """
         fitness = np.full(len(rows), np.nan)
         features = np.full((len(rows), self.features.n), np.nan)
         reasons: dict[int, str] = {}
         first_error = ""
         if self.batch:
             try:
-                self._store(self.function(*self._arguments(rows, scenario)), fitness, features)
+                self._store(self.function(*self._arguments(rows.copy(), scenario)), fitness, features)
                 return Evaluation.of(fitness, features)
             except (Exception, SystemExit):
                 # Some row is at fault: find out which by evaluating them one at a time.
@@ -88,9 +91,10 @@ class FunctionProblem(Problem):
             try:
                 if self.batch:
                     part = slice(i, i + 1)
-                    self._store(self.function(*self._arguments(rows[part], scenario)), fitness[part], features[part])
+                    one = self.function(*self._arguments(rows[part].copy(), scenario))
+                    self._store(one, fitness[part], features[part])
                 else:
-                    one = self.function(*self._arguments(rows[i], scenario))
+                    one = self.function(*self._arguments(rows[i].copy(), scenario))
                     self._store(one, fitness[i : i + 1], features[i : i + 1])
             except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan
@@ -202,7 +206,7 @@ class CompiledProblem(Problem):
         """The traceback that the interpreter gives for a row on which the machine code failed."""
         if self.function is None:
             return ""
-        plain = getattr(self.function, "py_func", self.function)
+        plain, row = getattr(self.function, "py_func", self.function), row.copy()
         number = -1 if scenario is None else self.scenarios.index(scenario)
         try:
             _, features = plain(*((row, number) if self.scenarios else (row,)))
