@@ -24,7 +24,7 @@ EXTREMES = (
     *(1.7e308, -1.7e308, np.inf, -np.inf, np.nan),
 )
 NORMS = (2.0, 1.0, 0.5, np.inf, 3.0, 0.05, 64.0, 1000.0)
-CENTROIDS = {shape: np.random.default_rng(0).random(shape) for shape in ((40, 1), (40, 2), (700, 3), (200, 30))}
+CENTROIDS = {shape: np.random.default_rng(0).random(shape) for shape in ((40, 1), (9000, 2), (700, 3), (200, 30))}
 
 
 def kinds_for(d, p):
@@ -50,7 +50,8 @@ def test_every_lookup_gives_a_niche_whatever_the_values(shape, p):
     rows = rng.choice(EXTREMES, (300, shape[1]))
     rows[::3] = rng.random((100, shape[1]))
     rows[np.arange(0, 300, 3), rng.integers(0, shape[1], 100)] = rng.choice(EXTREMES, 100)
-    check_lookups(shape, p, rows)
+    alike = np.repeat(np.array(EXTREMES)[:, None], shape[1], axis=1)
+    check_lookups(shape, p, np.concatenate([rows, alike]))
 
 
 FUZZ_ROWS = st.tuples(st.sampled_from(list(CENTROIDS)), st.sampled_from(NORMS), st.randoms(use_true_random=False))
@@ -481,3 +482,109 @@ def test_copies_of_an_archive_have_a_turn_of_their_own():
             other.add(np.zeros((1, 2)), [9.0], [[0.5, 0.5]])
             assert other.best_fitness == 9.0
     assert archive.best_fitness < 1.0
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+HUGE = 10**400
+BOX, GRID = tl.Box(2), tl.GridTessellation(SQUARE, [4, 4])
+NUMBERS = {
+    "bounds of features": lambda x: tl.FeatureSpace({"a": (0, x)}),
+    "bounds of solutions": lambda x: tl.Box(2, 0, x),
+    "width of solutions": lambda x: tl.Box(x),
+    "solutions": lambda x: BOX.validate([[x, x]]),
+    "levels": lambda x: tl.Levels(2, [0, x]),
+    "shape of a grid": lambda x: tl.GridTessellation(SQUARE, [2, x]),
+    "features in a grid": lambda x: GRID.niche_of([x, x]),
+    "centroids": lambda x: tl.VoronoiTessellation(SQUARE, [[x, x]]),
+    "p": lambda x: tl.VoronoiTessellation(SQUARE, [[0.5, 0.5]], p=x),
+    "features among centroids": lambda x: tl.VoronoiTessellation(SQUARE, [[0.5, 0.5]]).niche_of([x, x]),
+    "samples": lambda x: tl.cvt(SQUARE, 1, samples=[[x, x]]),
+    "tolerance": lambda x: tl.cvt(SQUARE, 1, tolerance=x),
+    "width of an archive": lambda x: tl.Archive(GRID, x),
+    "kind of an archive": lambda x: tl.Archive(GRID, 2, dtype=x),
+    "floor": lambda x: tl.problem(solutions=BOX, features=SQUARE, floor=x)(slope.py_func),
+    "solutions of an archive": lambda x: tl.Archive(GRID, 2).add([[x, x]], [1.0], [[0.5, 0.5]]),
+    "fitness": lambda x: tl.Archive(GRID, 2).add([[0.0, 0.0]], x, [[0.5, 0.5]]),
+    "features": lambda x: tl.Archive(GRID, 2).add([[0.0, 0.0]], [1.0], x),
+    "number of an evaluation": lambda x: tl.Archive(GRID, 2).add([[0.0, 0.0]], [1.0], [[0.5, 0.5]], evaluation=x),
+    "nearest": lambda x: filled().nearest([x, x]),
+    "number of elites": lambda x: filled().sample(x, np.random.default_rng(1)),
+    "archive to merge": lambda x: filled().merge(x),
+    "evaluations": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=x),
+    "number of niches": lambda x: tl.illuminate(SLOPE, n_niches=x, evaluations=10),
+    "cells": lambda x: tl.illuminate(SLOPE, grid=x, evaluations=10),
+    "step": lambda x: tl.variation.gaussian(x),
+}
+
+
+WELCOME = {"solutions of an archive": "nan"}  # a solution is whatever its owner says
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_none_get_an_error_of_ours(name):
+    for value in (HUGE, -HUGE, float("nan"), "much", 1j, [1.0, [2.0]], object()):
+        if str(value) != WELCOME.get(name):
+            with pytest.raises(ValueError, match=r"^\w+: (expected|row|got)|^expected"):
+                NUMBERS[name](value)
+
+
+@pytest.mark.parametrize("tessellation", [True, 3, "grid", object()], ids=str)
+def test_a_tessellation_that_is_none_gets_an_error_of_ours(tessellation):
+    with pytest.raises(ValueError, match=r"^tessellation: expected a grid or a CVT"):
+        tl.illuminate(SLOPE, tessellation=tessellation, evaluations=10)
+
+
+def test_levels_whose_difference_is_infinite_are_refused():
+    with pytest.raises(ValueError, match=r"^values: expected levels whose difference is a finite number"):
+        tl.Levels(2, [-1e308, 1e308])
+
+
+@pytest.mark.parametrize("bounds", ["clip", "reflect"])
+@pytest.mark.parametrize(
+    "make", [tl.variation.gaussian, tl.variation.iso_line, tl.variation.sbx, tl.variation.polynomial]
+)
+@pytest.mark.parametrize("width", [2, 9], ids=["one by one", "in lanes"])
+def test_offspring_stay_in_boxes_as_large_as_numbers_go(make, bounds, width):
+    for low, high in ((-8e307, 8e307), (0.0, 1.7e308)):
+        box = tl.Box(width, low, high)
+        rng = np.random.default_rng(1)
+        for operator in (make(bounds=bounds), make(1e6, bounds=bounds)):
+            parents = box.random(500, rng)
+            if operator.n_parents == 2:
+                parents = np.stack([parents, box.random(500, rng)])
+            box.validate(operator(parents, box, rng))
+
+
+def test_reflection_folds_back_what_a_large_box_leaves():
+    box, one = tl.Box(2, -8e307, 8e307), tl.Box(2, -0.5, 0.5)
+    parents = one.random(500, np.random.default_rng(1))
+    step = tl.variation.gaussian(0.1, bounds="reflect")
+    large, small = (step(p, b, np.random.default_rng(2)) for p, b in ((1.6e308 * parents, box), (parents, one)))
+    assert np.allclose(large / 1.6e308, small, atol=1e-12)
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_for_batches_that_there_are(monkeypatch):
+    """A batch of 10^12 rows is one of as many as there are evaluations, and finds the same."""
+    from tesselite.search import loop
+
+    sizes, make = [], loop.CompiledLoop.__init__
+    monkeypatch.setattr(
+        loop.CompiledLoop,
+        "__init__",
+        lambda self, search, problem, size, n: (sizes.append(size), make(self, search, problem, size, n))[0],
+    )
+    options = {"grid": [4, 4], "evaluations": 1000, "initial": 100, "seed": 1}
+    found = tl.illuminate(SLOPE, batch_size=10**12, **options)
+    assert sizes == [1000]
+    assert found.equals(tl.illuminate(SLOPE, batch_size=900, **options))
+
+
+def test_threads_beyond_a_few_per_core_are_not_started(monkeypatch):
+    from tesselite.base import threads
+
+    monkeypatch.setattr(threads, "available_threads", lambda: 2)
+    assert [threads.checked_threads(n) for n in (None, 1, 5, 15_000, HUGE)] == [2, 1, 5, 16, 16]

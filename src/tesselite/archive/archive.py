@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
-from tesselite.archive.evaluation import Direction, Evaluation, as_floats, checked
+from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.interruption import uninterrupted
+from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
@@ -35,9 +36,12 @@ _AT_ONCE = 1 << 28
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """The kind of a solution's values, in this machine's order of bytes; ValueError if a file could not hold it."""
-    kind = np.dtype(dtype).newbyteorder("=")
+    try:
+        kind = np.dtype(dtype).newbyteorder("=")
+    except TypeError:
+        kind = np.dtype(object)
     if kind.kind not in "biuf" or kind.itemsize > 8:
-        raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r}")
+        raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r:.80}")
     return kind
 
 
@@ -82,7 +86,7 @@ class _OneAtATime:
         return _OneAtATime, ()
 
 
-def _checked_tessellation(tessellation: Any) -> Tessellation:
+def checked_tessellation(tessellation: Any) -> Tessellation:
     """The tessellation, if it is made like one; ValueError says what is missing."""
     for name in ("space", "n_niches", "niche_of", "niches_of_unit", "fingerprint"):
         if not hasattr(tessellation, name):
@@ -212,18 +216,18 @@ class Archive:
     ) -> None:
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-        self.tessellation = _checked_tessellation(tessellation)
+        self.tessellation = checked_tessellation(tessellation)
         self.n_niches: int = int(tessellation.n_niches)  # filled or not; here it stays so, whatever a user's says later
         self.direction: Direction = direction
         if floor is None:
             self.floor: float | None = 0.0 if direction == "max" else None
         else:
-            self.floor = float(floor)
+            self.floor = as_float("floor", floor, "a number or None")
         self.invalid: Counter[str] = Counter()
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
         # What decides between equals (see `elitism.beats`); nothing but for grids of released cells.
-        counts = as_floats(getattr(tessellation, "tie_breaking", np.empty(0)))
+        counts = as_floats("tessellation", getattr(tessellation, "tie_breaking", ()), "tie_breaking of numbers")
         if counts.shape not in ((0,), (tessellation.space.n,)):
             raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {counts.shape}")
         self.ties: tuple[Floats, Floats, Floats] = (counts, tessellation.space.low, tessellation.space.per_unit)
@@ -319,12 +323,14 @@ class Archive:
         Exactly what inserting them one by one gives. Rows whose fitness or features are not finite are invalid:
         counted and refused. `evaluation` numbers the first row; the others follow. Raises ValueError on other shapes.
         """
+        d = self.tessellation.space.n
         try:
             solutions = np.asarray(solutions, dtype=self.dtype)
-            fitness, features = as_floats(fitness), as_floats(features)
-        except OverflowError as error:  # 10**400
-            raise ValueError(f"expected numbers that fit into 64 bits ({error})") from None
-        n, d = len(fitness) if fitness.ndim == 1 else -1, self.tessellation.space.n
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"solutions: expected numbers of shape (n, {self.width}) ({error})") from None
+        fitness = as_floats("fitness", fitness, "numbers of shape (n,)")
+        features = as_floats("features", features, f"numbers of shape (n, {d})")
+        n = len(fitness) if fitness.ndim == 1 else -1
         if n < 0 or solutions.shape != (n, self.width) or features.shape != (n, d):
             raise ValueError(
                 f"expected solutions (n, {self.width}), fitness (n,) and features (n, {d}), "
@@ -469,7 +475,7 @@ class Archive:
         if not self._n:
             raise ValueError("nearest: the archive is empty; add evaluated solutions first")
         space = self.tessellation.space
-        wanted = np.asarray(features, dtype=np.float64)
+        wanted = as_floats("features", features, f"{space.n} finite numbers")
         if wanted.shape != (space.n,) or not np.isfinite(wanted).all():
             raise ValueError(f"features: expected {space.n} finite numbers, got {features!r:.80}")
         away = space.to_unit(self._features[: self._n]) - space.to_unit(wanted[None])
@@ -479,6 +485,8 @@ class Archive:
         """Draw n elites uniformly, with replacement; ValueError if there are none."""
         if not self._n:
             raise ValueError("sample: the archive is empty; add evaluated solutions first")
+        if not isinstance(n, int | np.integer) or not 0 <= n < 2**31:
+            raise ValueError(f"n: expected a whole number of at least 0, got {n!r:.80}")
         return self._take(rng.integers(0, self._n, n))
 
     # -- joining archives ------------------------------------------------------------------------------------------
@@ -492,6 +500,8 @@ class Archive:
         solution cannot upset, so that merging is commutative, associative and idempotent. Counts of invalid rows stay.
         ValueError unless both archives share tessellation, direction and solution rows.
         """
+        if not isinstance(other, Archive):
+            raise ValueError(f"merge: expected an Archive, got {other!r:.80}")
         if other.direction != self.direction or other.dtype != self.dtype:
             raise ValueError("merge: expected an archive of the same direction and dtype")
         if (

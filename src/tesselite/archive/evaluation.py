@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats
 from tesselite.spaces.scaling import all_valid
 
 Direction = Literal["max", "min"]
@@ -81,12 +82,6 @@ class Evaluation:
         return Counter(self.reasons.values())
 
 
-def as_floats(values: Any) -> npt.NDArray[np.float64]:
-    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable."""
-    array = np.asarray(values, dtype=np.float64)
-    return array if array.flags.carray else np.array(array, order="C")
-
-
 def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     """An evaluation that anyone may have made, as one of n solutions and d features whose parts agree.
 
@@ -95,12 +90,10 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     """
     if not isinstance(evaluated, Evaluation):
         raise ValueError(f"evaluation: expected a tesselite.Evaluation, got {type(evaluated).__name__}")
-    try:
-        fitness, features = as_floats(evaluated.fitness), as_floats(evaluated.features)
-        valid = np.asarray(evaluated.valid)
-        valid = valid if valid.flags.carray else valid.copy()
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"evaluation: expected arrays of numbers ({error}); Evaluation.of makes one") from None
+    fitness = as_floats("evaluation", evaluated.fitness, f"fitness ({n},)")
+    features = as_floats("evaluation", evaluated.features, f"features ({n}, {d})")
+    valid = np.asarray(evaluated.valid)
+    valid = valid if valid.flags.carray else valid.copy()
     shapes = fitness.shape, features.shape, valid.shape
     if shapes != ((n,), (n, d), (n,)) or valid.dtype != np.bool_:
         raise ValueError(

@@ -17,12 +17,13 @@ def available_threads() -> int:
 
 
 def checked_threads(threads: int | None) -> int:
-    """`threads`, or all available cores for None; at least 1, otherwise ValueError."""
+    """`threads`, or all available cores for None; at least 1, otherwise ValueError. More than 8 a core are not used."""
+    available = available_threads()
     if threads is None:
-        return available_threads()
+        return available
     if not isinstance(threads, int | np.integer) or threads < 1:
         raise ValueError(f"threads: expected at least 1 (or None for all cores), got {threads!r}")
-    return int(threads)
+    return min(int(threads), 8 * available)
 
 
 def in_chunks(work: Callable[[int, int], object], n: int, chunk: int, threads: int) -> None:

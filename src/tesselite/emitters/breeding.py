@@ -40,12 +40,15 @@ def words_per_offspring(code: int, width: int) -> int:
 
 @kernel(inline="always")
 def _bounded(x: float, low: float, high: float, mode: float) -> float:
-    """x inside [low, high]: moved to the nearest bound, or folded back as often as it takes."""
-    if mode == REFLECT and (x < low or x > high):
+    """x inside [low, high]: moved to the nearest bound, or folded back as often as it takes.
+
+    What is infinite is moved to the nearest bound in any case, NaN to the lower one.
+    """
+    if mode == REFLECT and (x < low or x > high) and abs(x) < np.inf:
         span = high - low
-        folded = np.fmod(abs(x - low), 2.0 * span)
-        x = low + (2.0 * span - folded if folded > span else folded)
-    return min(max(x, low), high)
+        folded = np.fmod(abs(0.5 * x - 0.5 * low), span)  # half of it: the whole may be more than a double holds
+        x = low + 2.0 * (span - folded if folded > 0.5 * span else folded)
+    return min(max(x, low), high) if x == x else low
 
 
 @kernel()

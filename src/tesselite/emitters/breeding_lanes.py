@@ -56,7 +56,7 @@ def step_lanes(
         z, sigmas, lows, highs = lanes(5, args[6]), lanes(8, zero), lanes(9, zero), lanes(10, zero)
         moved = builder.fadd(x, builder.fmul(sigmas, z))
         moved = builder.fadd(moved, builder.fmul(splat(builder, args[7], vector), builder.fsub(y, x)))
-        moved = builder.select(builder.fcmp_ordered("<", moved, lows), lows, moved)
+        moved = builder.select(builder.fcmp_ordered(">=", moved, lows), moved, lows)  # low for NaN
         moved = builder.select(builder.fcmp_ordered(">", moved, highs), highs, moved)
         to = builder.add(builder.mul(args[12], width), column)
         store_lanes(builder, moved, data_pointer(context, builder, sig.args[11], args[11]), to)

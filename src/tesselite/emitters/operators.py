@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_float
 from tesselite.emitters import breeding
 from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 
@@ -80,9 +81,11 @@ class Operator:
 
 
 def _checked(name: str, value: float, low: float, high: float) -> float:
-    if not low <= value <= high:
-        raise ValueError(f"{name}: expected a number from {low:g} to {high:g}, got {value!r}")
-    return float(value)
+    expected = f"a number from {low:g} to {high:g}"
+    number = as_float(name, value, expected)
+    if not low <= number <= high:
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+    return number
 
 
 def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:

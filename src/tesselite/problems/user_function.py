@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.evaluation import RAISED, Direction, Evaluation
+from tesselite.base.numbers import as_float, shown
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
@@ -25,11 +26,13 @@ def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenar
         raise ValueError(f"solutions: expected a space of solutions, such as tesselite.Box(3, 0, 1), got {solutions!r}")
     if direction not in ("max", "min"):
         raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-    if isinstance(scenarios, str) or len(set(scenarios)) != len(scenarios):
-        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+    if isinstance(scenarios, str) or not isinstance(scenarios, Sequence):
+        raise ValueError(f"scenarios: expected a list of different names, got {shown(scenarios)}")
     if not all(isinstance(name, str) and name and name != TRAINING for name in scenarios):
         raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {scenarios!r}")
-    if floor is not None and not (isinstance(floor, int | float | np.number) and np.isfinite(floor)):
+    if len(set(scenarios)) != len(scenarios):
+        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+    if floor is not None and not np.isfinite(as_float("floor", floor, "a finite number or None")):
         raise ValueError(f"floor: expected a finite number or None, got {floor!r}")
 
 

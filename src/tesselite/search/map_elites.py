@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Added, Archive, Tessellation
-from tesselite.archive.evaluation import Direction, Evaluation, as_floats
+from tesselite.archive.archive import Added, Archive, Tessellation, checked_tessellation
+from tesselite.archive.evaluation import Direction, Evaluation
 from tesselite.base.importing import check_not_importing
 from tesselite.base.interruption import uninterrupted
+from tesselite.base.numbers import as_floats, shown
 from tesselite.base.seeds import Purpose, checked_seed, generator, key
 from tesselite.base.threads import checked_threads
 from tesselite.emitters import operators
@@ -33,7 +34,7 @@ _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign
 def checked_count(name: str, value: float) -> int:
     """The value as an int of at least 1, floats such as 1e6 included; otherwise ValueError."""
     if not isinstance(value, int | float | np.integer) or value != value // 1 or not 1 <= value < 2**62:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {value!r}")
+        raise ValueError(f"{name}: expected a whole number of at least 1, got {shown(value)}")
     return int(value)
 
 
@@ -59,8 +60,6 @@ class MapElites:
         self.solution_space = solution_space
         if not hasattr(solution_space, "validate"):
             raise ValueError(f"solution_space: expected one, such as tesselite.Box(3, 0, 1), got {solution_space!r}")
-        if not hasattr(tessellation, "niche_of"):
-            raise ValueError(f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80}")
         self.variation = variation if variation is not None else operators.default_for(solution_space)
         if not callable(self.variation) and not isinstance(self.variation, operators.Operator):
             raise ValueError(
@@ -173,11 +172,9 @@ class MapElites:
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
         solutions = self._told()
-        try:
-            fitness, features = as_floats(fitness), as_floats(features)
-        except OverflowError as error:  # 10**400
-            raise ValueError(f"tell: expected numbers that fit into 64 bits ({error})") from None
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
+        fitness = as_floats("tell", fitness, f"fitness {expected[0]}")
+        features = as_floats("tell", features, f"features {expected[1]}")
         if (fitness.shape, features.shape) != expected:
             raise ValueError(
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
@@ -378,6 +375,8 @@ def illuminate(
             f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
             "take a built-in one, such as tesselite.problems.arm(10)"
         )
+    if progress is not None and not callable(progress):
+        raise ValueError(f"progress: expected a function of the search, got {shown(progress)}")
     execution = Execution(workers, retries, timeout, asynchronous, islands, exchange)
     if out is not None:
         from tesselite.runs.run import start
@@ -437,7 +436,7 @@ def tessellate(
     if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
         raise ValueError("expected exactly one of n_niches, grid and tessellation")
     if tessellation is not None:
-        if tessellation.space != problem.features:
+        if checked_tessellation(tessellation).space != problem.features:
             raise ValueError(f"tessellation: expected one of {problem.features!r}, got {tessellation.space!r}")
         return tessellation
     if grid is not None:

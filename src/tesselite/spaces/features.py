@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats, shown
+
 Array = npt.NDArray[np.float64]
 Sampler = Callable[[int, np.random.Generator], Array]
 
@@ -43,15 +45,13 @@ class FeatureSpace:
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
     ) -> None:
-        if not features:
+        if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
         self.names: tuple[str, ...] = tuple(str(name) for name in features)
-        try:
-            bounds = np.array([tuple(features[name]) for name in features], dtype=np.float64)
-        except (AttributeError, TypeError, ValueError):
-            bounds = np.empty(0)
+        pairs = "a (low, high) pair of numbers for each name"
+        bounds = as_floats("features", list(features.values()), pairs)
         if bounds.shape != (len(self.names), 2):
-            raise ValueError(f"features: expected a (low, high) pair of numbers for each name, got {features!r}")
+            raise ValueError(f"features: expected {pairs}, got {shown(features)}")
         for name, (low, high) in zip(self.names, bounds, strict=True):
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ValueError(f"features: expected finite low < high for {name!r}, got ({low}, {high})")
@@ -73,6 +73,8 @@ class FeatureSpace:
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
         """The unit cube in n dimensions, with features named f0, f1, ..."""
+        if not isinstance(n, int | np.integer):
+            raise ValueError(f"n: expected a whole number of at least 1, got {shown(n)}")
         return cls({f"f{i}": (0.0, 1.0) for i in range(n)}, sampler=sampler)
 
     @property

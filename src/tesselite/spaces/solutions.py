@@ -12,6 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats, shown
+
 Rows = npt.NDArray[Any]
 
 
@@ -38,23 +40,26 @@ class SolutionSpace(Protocol):
 
 
 def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
-    try:
-        rows = np.array(solutions, dtype=np.float64, order="C", ndmin=2)
-    except (TypeError, ValueError):
-        raise ValueError(f"solutions: expected numbers of shape (n, {width}), got {solutions!r:.80}") from None
+    rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {width})"), ndmin=2)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise ValueError(f"solutions: expected shape (n, {width}), got {np.shape(solutions)}")
     return rows
+
+
+def _checked_n(n: Any) -> int:
+    """The number of values in a row, as an int of at least 1; otherwise ValueError."""
+    if not isinstance(n, int | np.integer) or not 1 <= n < 2**31:
+        raise ValueError(f"n: expected a whole number of at least 1, got {shown(n)}")
+    return int(n)
 
 
 class Box:
     """Vectors of n real values between bounds, which are scalars or one value per axis."""
 
     def __init__(self, n: int, low: float | Sequence[float] = 0.0, high: float | Sequence[float] = 1.0) -> None:
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n: expected a whole number of at least 1, got {n!r}")
-        self.low = self._per_axis("low", low, int(n))
-        self.high = self._per_axis("high", high, int(n))
+        n = _checked_n(n)
+        self.low = self._per_axis("low", low, n)
+        self.high = self._per_axis("high", high, n)
         if not (self.low < self.high).all():
             axis = int(np.argmin(self.low < self.high))
             raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}")
@@ -63,9 +68,10 @@ class Box:
 
     @staticmethod
     def _per_axis(name: str, bound: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:
-        values = np.asarray(bound, dtype=np.float64)
+        expected = f"a finite number, or {n} of them"
+        values = as_floats(name, bound, expected)
         if values.shape not in ((), (n,)) or not np.isfinite(values).all():
-            raise ValueError(f"{name}: expected a finite number, or {n} of them, got {bound!r}")
+            raise ValueError(f"{name}: expected {expected}, got {shown(bound)}")
         # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
         return np.array(np.broadcast_to(values, (n,)))
 
@@ -112,13 +118,15 @@ class Levels:
     """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values."""
 
     def __init__(self, n: int, values: Sequence[float] | npt.NDArray[np.float64]) -> None:
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n: expected a whole number of at least 1, got {n!r}")
-        levels = np.unique(np.asarray(values, dtype=np.float64).ravel())
+        n = _checked_n(n)
+        expected = "at least two different finite levels"
+        levels = np.unique(as_floats("values", values, expected).ravel())
         if len(levels) < 2 or not np.isfinite(levels).all():
-            raise ValueError(f"values: expected at least two different finite levels, got {values!r}")
+            raise ValueError(f"values: expected {expected}, got {shown(values)}")
+        if levels[-1] > np.finfo(np.float64).max + levels[0]:
+            raise ValueError("values: expected levels whose difference is a finite number")
         self.values = levels
-        self._n = int(n)
+        self._n = n
         # How far a value may be from a level and still be meant as that level: 0.1 + 0.2 is not 0.3.
         self._tolerance = 1e-6 * float(np.diff(levels).min())
 

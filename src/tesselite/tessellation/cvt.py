@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_float, as_floats
 from tesselite.base.seeds import Purpose, generator
 from tesselite.base.threads import checked_threads
 from tesselite.spaces.features import FeatureSpace, Sampler
@@ -156,7 +157,8 @@ def plan(
     iterations = _checked_count("iterations", iterations, 0)
     if tolerance is None:
         tolerance = _DEFAULTS[method][1]
-    if not isinstance(tolerance, int | float | np.number) or not tolerance >= 0.0:
+    tolerance = as_float("tolerance", tolerance, "a number of at least 0")
+    if not tolerance >= 0.0:
         raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
     if n_samples is not None:
         n_samples = _checked_count("n_samples", n_samples, 1)
@@ -178,7 +180,7 @@ def plan(
         seed=int(seed),
         p=p,
         iterations=iterations,
-        tolerance=float(tolerance),
+        tolerance=tolerance,
         array=array,
         method=method,
         start=_checked_start(start, method, space, k),
@@ -342,12 +344,8 @@ def _checked_count(name: str, value: Any, least: int) -> int:
 
 def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
     """The unit-scaled samples (n, d); single precision stays so, for sets that fill the memory."""
-    try:
-        rows = np.asarray(samples)
-        if rows.dtype != np.float32:
-            rows = rows.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"samples: expected numbers of shape (n, {space.n}), or a callable") from None
+    single = isinstance(samples, np.ndarray) and samples.dtype == np.float32
+    rows = samples if single else as_floats("samples", samples, f"numbers of shape (n, {space.n}), or a callable")
     if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:
         raise ValueError(f"samples: expected shape (n, {space.n}), got {rows.shape}")
     unit = np.empty(rows.shape, rows.dtype)

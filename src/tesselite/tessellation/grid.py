@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.features import FeatureSpace
 
 MAX_NICHES = 2**63 - 1  # niche numbers are int64
@@ -33,7 +34,10 @@ class GridTessellation:
     """
 
     def __init__(self, space: FeatureSpace, shape: int | Sequence[int], *, cells: str = "equal") -> None:
-        counts: list[Any] = [shape] * space.n if np.ndim(shape) == 0 else list(shape)  # type: ignore[arg-type]
+        if not isinstance(space, FeatureSpace):
+            raise ValueError(f"space: expected a FeatureSpace, got {type(space).__name__}")
+        several = isinstance(shape, Sequence) or getattr(shape, "ndim", 0) == 1
+        counts: list[Any] = list(shape) if several else [shape] * space.n  # type: ignore[arg-type]
         if len(counts) != space.n:
             raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(counts)}")
         if not all(isinstance(n, int | np.integer) and n >= 1 for n in counts):
@@ -61,9 +65,10 @@ class GridTessellation:
 
     def niche_of(self, features: Any) -> Any:
         """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
-        rows = np.array(features, dtype=np.float64, ndmin=2)
+        expected = f"finite values of shape (n, {self.space.n})"
+        rows = np.array(as_floats("features", features, expected), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.space.n or not np.isfinite(rows).all():
-            raise ValueError(f"features: expected finite values of shape (n, {self.space.n}), got {features!r:.80}")
+            raise ValueError(f"features: expected {expected}, got {shown(features)}")
         niches = self.niches_of_unit(self.space.to_unit(rows))
         return int(niches[0]) if np.ndim(features) == 1 else niches
 

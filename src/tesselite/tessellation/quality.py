@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats, shown
+from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import checked_threads
 from tesselite.spaces.features import Sampler
 from tesselite.tessellation.samplers import Rows, with_sampler
@@ -99,8 +101,8 @@ def measure_quality(
     threads = checked_threads(threads)
     space, p, k = tessellation.space, tessellation.p, tessellation.n_niches
     if samples is not None:
-        space = with_sampler(space, samples if callable(samples) else Rows(np.asarray(samples)))
-    rng = np.random.default_rng([seed, 0x9A11])  # not the stream that built the centroids
+        space = with_sampler(space, samples if callable(samples) else Rows(_checked_rows(samples, space.n)))
+    rng = np.random.default_rng([checked_seed(seed), 0x9A11])  # not the stream that built the centroids
     squares, total, n_seen = 0.0, 0.0, 0
     farthest = 0.0
     counts = np.zeros(k, np.int64)
@@ -191,3 +193,11 @@ def _neighbour_distances(unit_centroids: Floats, at_most: int = 2000) -> Floats:
         squares = norms - 2.0 * part @ unit_centroids.T + (part**2).sum(axis=1)[:, None]
         found[first : first + rows] = np.sqrt(np.partition(squares, 1, axis=1)[:, 1].clip(0.0))
     return found
+
+
+def _checked_rows(samples: Any, d: int) -> npt.NDArray[np.float64]:
+    expected = f"numbers of shape (n, {d}), or a callable"
+    rows = as_floats("samples", samples, expected)
+    if rows.ndim != 2 or rows.shape[1] != d or not len(rows):
+        raise ValueError(f"samples: expected {expected}, got {shown(samples)}")
+    return rows

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
 
 if TYPE_CHECKING:
@@ -36,12 +37,10 @@ def checked_p(p: float | str) -> float:
     A squared distance is a sum over the features to the power 2 / p: d ** 40 for 0.05, which a double holds up to ten
     million features; p = 0.01 would overflow with 35.
     """
-    try:
-        value = float(p)
-    except (TypeError, ValueError):
-        raise ValueError(f"p: expected a number of at least 0.05 (or infinity), got {p!r}") from None
+    expected = "a number of at least 0.05 (or infinity)"
+    value = as_float("p", p, expected)
     if not value >= 0.05:
-        raise ValueError(f"p: expected a number of at least 0.05 (or infinity), got {p!r}")
+        raise ValueError(f"p: expected {expected}, got {p!r}")
     return value
 
 
@@ -94,14 +93,14 @@ class VoronoiTessellation:
         The nearest centroid, the lowest niche on ties; rows outside the bounds go to the nearest niche as well.
         Raises ValueError for a wrong shape and for NaN or infinity.
         """
-        rows = np.asarray(features, dtype=np.float64)
+        rows = as_floats("features", features, f"numbers of shape ({self.space.n},) or (n, {self.space.n})")
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
             raise ValueError(f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}")
-        unit = self.space.to_unit(rows.reshape(-1, self.space.n))
-        if not np.isfinite(unit).all():
-            row = int(np.argmin(np.isfinite(unit).all(axis=1)))
-            raise ValueError(f"features: expected finite values, got {rows.reshape(unit.shape)[row]} in row {row}")
-        niches = self.niches_of_unit(unit, threads)
+        features = rows.reshape(-1, self.space.n)
+        if not np.isfinite(features).all():
+            row = int(np.argmin(np.isfinite(features).all(axis=1)))
+            raise ValueError(f"features: expected finite values, got {features[row]} in row {row}")
+        niches = self.niches_of_unit(self.space.to_unit(features), threads)
         return int(niches[0]) if rows.ndim == 1 else niches
 
     def niches_of_unit(self, unit: Floats, threads: int | None = None) -> Ints:
@@ -152,10 +151,7 @@ class VoronoiTessellation:
 
 
 def _checked_centroids(space: FeatureSpace, centroids: npt.ArrayLike) -> Floats:
-    try:
-        rows = np.array(centroids, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise ValueError(f"centroids: expected numbers of shape (n_niches, {space.n})") from None
+    rows = np.array(as_floats("centroids", centroids, f"numbers of shape (n_niches, {space.n})"))
     if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:
         raise ValueError(f"centroids: expected shape (n_niches, {space.n}) with at least one row, got {rows.shape}")
     bad = ~np.isfinite(rows)

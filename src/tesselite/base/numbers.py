@@ -1,0 +1,40 @@
+"""Numbers that come from users, as compiled code takes them; what they must be beyond that is checked by who asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+def as_floats(name: str, values: Any, expected: str) -> npt.NDArray[np.float64]:
+    """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable.
+
+    Raises ValueError, which says what `name` was expected to be, for what cannot be one: texts, complex numbers, rows
+    of different lengths, 10**400.
+    """
+    try:
+        array = np.asarray(values)
+        if np.iscomplexobj(array):
+            raise TypeError
+        array = np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: expected {expected}, got {shown(values)}") from None
+    return array if array.flags.carray else np.array(array, order="C")
+
+
+def as_float(name: str, value: Any, expected: str) -> float:
+    """One number, as a float; ValueError as above."""
+    array = as_floats(name, value, expected)
+    if array.ndim:
+        raise ValueError(f"{name}: expected {expected}, got {shown(value)}")
+    return float(array)
+
+
+def shown(value: Any) -> str:
+    """A value in an error message: some of its text, which a whole number of thousands of digits refuses to have."""
+    try:
+        return f"{value!r:.80}"
+    except ValueError:
+        return f"a number of type {type(value).__name__}"
