@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,15 +167,63 @@ def test_workers_that_are_killed_from_outside_lose_nothing(processes):
     assert sorted(result.number for result in done) == list(range(300))  # each once
 
 
-def test_a_worker_ends_when_its_parent_is_gone(processes):
-    Farm(processes, problems.good).evaluate(ROWS[:2])
-    pids = processes.pids
-    for worker in processes._workers:
-        worker.process.stdin.close()  # what the end of the parent does
-    ended = time.monotonic() + 10
-    while any(worker.process.poll() is None for worker in processes._workers) and time.monotonic() < ended:
+PARENT = """
+import os, time
+import worker_problems as problems
+from tesselite.execution.workers.farm import Farm
+from tesselite.execution.workers.processes import Processes
+
+farm = Farm(Processes(2), problems.in_c)
+forked = os.fork()  # it holds all pipes to the workers open
+if not forked:
+    time.sleep(600)
+print(forked, flush=True)
+farm.evaluate(problems.BOX.validate([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]]))
+"""
+
+
+def test_workers_end_when_their_parent_is_killed_whatever_they_are_doing(tmp_path):
+    """One is in C code that lets no thread of Python run, one is stopped."""
+    environment = {**os.environ, "COUNT_FOLDER": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parent
+    ) as parent:
+        forked = int(parent.stdout.readline())
+        try:
+            wait_for(lambda: len(list(tmp_path.iterdir())) == 2)
+            workers = [int(file.name) for file in tmp_path.iterdir()]
+            os.kill(workers[0], signal.SIGSTOP)
+            parent.kill()
+            wait_for(lambda: not any(map(is_alive, workers)))
+        finally:
+            for pid in [forked, *(int(file.name) for file in tmp_path.iterdir())]:
+                if is_alive(pid):
+                    os.kill(pid, signal.SIGKILL)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
         time.sleep(0.02)
-    assert [worker.process.poll() for worker in processes._workers] == [-signal.SIGKILL, -signal.SIGKILL], pids
+
+
+def is_alive(pid):
+    """Whether a process runs, or is stopped; one that nobody has waited for is gone."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_a_watchdog_that_was_killed_stops_nothing(processes):
+    farm = Farm(processes, problems.good)
+    processes._watchdog.kill()
+    processes._watchdog.wait()
+    for worker in processes._workers:
+        os.kill(worker.process.pid, signal.SIGKILL)
+    same(farm.evaluate(ROWS), problems.good.evaluate(ROWS))
 
 
 def test_a_problem_that_cannot_be_made_there_stops_at_once(processes, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -75,6 +76,14 @@ def hanging(x):
     """Never ends, for one solution in twenty."""
     if x[2] > 0.9:
         time.sleep(3600)
+    return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def in_c(x):
+    """Never ends, in C code that lets no other thread of Python run; leaves its process number in COUNT_FOLDER."""
+    (Path(os.environ["COUNT_FOLDER"]) / f"{os.getpid()}").touch()
+    ctypes.PyDLL(None).sleep(3600)
     return value(x)
 
 

@@ -1,8 +1,8 @@
 """Worker processes on this machine: each is given one task at a time, and replaced when it dies or hangs.
 
 They are started as programs of their own, not as forks, and import neither the caller's script nor notebook: threads,
-locks and compiled code of the parent cannot harm them, and a script needs no `if __name__ == "__main__"`. A worker ends
-when its parent is gone, however that died.
+locks and compiled code of the parent cannot harm them, and a script needs no `if __name__ == "__main__"`. When the
+parent is gone, however that died, a watchdog kills them and all that they have started, whatever they are doing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,30 @@ from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 
 _FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+# Told of each worker when it is started and again when it has ended. It needs nothing that a worker could block: Python
+# code in a worker would not run while C code holds the interpreter, or while the worker is stopped. The parent is gone
+# when the pipe is closed, or when this process has another parent: a process that was forked may hold the pipe open.
+_WATCHDOG = """
+import os, select, signal, sys
+groups, rest = set(), b""
+while True:
+    if select.select([0], [], [], 1.0)[0]:
+        data = os.read(0, 65536)
+        if not data:
+            break
+        *lines, rest = (rest + data).split(b"\\n")
+        for line in lines:
+            groups ^= {int(line)}
+    elif os.getppid() != int(sys.argv[1]):
+        break
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
 
 
 @dataclass
@@ -54,6 +78,7 @@ class Processes(Workers):
         self._workers: list[_Worker] = []
         self._unsent: list[Task] = []
         self._failed_starts = 0
+        self._watchdog: subprocess.Popen[bytes] | None = None
 
     @property
     def pids(self) -> list[int]:
@@ -62,7 +87,30 @@ class Processes(Workers):
 
     def start(self, payload: Payload, *, timed: bool = False) -> None:
         self._payload = payload
-        self._workers = [_start_process(self._threads) for _ in range(self.n)]
+        self._watchdog = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        self._workers = [self._start_worker() for _ in range(self.n)]
+
+    def _start_worker(self) -> _Worker:
+        worker = _start_process(self._threads)
+        self._tell_watchdog(worker)
+        return worker
+
+    def _end(self, worker: _Worker) -> None:
+        _end(worker)
+        self._tell_watchdog(worker)
+
+    def _tell_watchdog(self, worker: _Worker) -> None:
+        assert self._watchdog is not None
+        assert self._watchdog.stdin is not None
+        with suppress(OSError):  # somebody has killed it: idle workers still notice that we are gone
+            self._watchdog.stdin.write(f"{worker.process.pid}\n".encode())
+            self._watchdog.stdin.flush()
 
     def room(self) -> int:
         return sum(worker.ready and worker.task is None for worker in self._workers) - len(self._unsent)
@@ -119,7 +167,7 @@ class Processes(Workers):
 
     def _bury(self, worker: _Worker) -> list[Outcome]:
         """Replace a worker that has died; the outcome of the task that it was at, if any."""
-        _end(worker)
+        self._end(worker)
         how = _cause_of_death(worker.process.returncode)
         if not worker.ready:
             self._failed_starts += 1
@@ -128,7 +176,7 @@ class Processes(Workers):
                     f"workers: {self._failed_starts} worker processes in a row died while they started ({how}); "
                     "look at what they wrote above, and try the problem in this process, without workers"
                 )
-        self._workers[self._workers.index(worker)] = _start_process(self._threads)
+        self._workers[self._workers.index(worker)] = self._start_worker()
         return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]
 
     def _at(self, number: int) -> _Worker | None:
@@ -142,8 +190,8 @@ class Processes(Workers):
     def give_up(self, number: int) -> None:
         worker = self._at(number)
         if worker:
-            _end(worker)
-            self._workers[self._workers.index(worker)] = _start_process(self._threads)
+            self._end(worker)
+            self._workers[self._workers.index(worker)] = self._start_worker()
         self._unsent = [task for task in self._unsent if task.number != number]
 
     def terminate(self) -> None:
@@ -154,8 +202,12 @@ class Processes(Workers):
 
     def close(self) -> None:
         for worker in self._workers:
-            _end(worker)
+            self._end(worker)
         self._workers, self._unsent = [], []
+        if self._watchdog is not None:
+            with suppress(OSError):  # its end of the pipe, if somebody has killed it
+                self._watchdog.communicate()
+            self._watchdog = None
 
 
 def _start_process(threads: int) -> _Worker:
@@ -163,7 +215,7 @@ def _start_process(threads: int) -> _Worker:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-m", "tesselite.execution.workers.processes", str(theirs.fileno())],
-            stdin=subprocess.PIPE,  # never written to: its end tells the worker that we are gone
+            stdin=subprocess.DEVNULL,  # whoever reads standard input gets its end at once
             stdout=2,
             pass_fds=[theirs.fileno()],
             env={**dict.fromkeys(_THREADS, str(threads)), **os.environ, "PYTHONPATH": _python_path()},
@@ -186,8 +238,6 @@ def _end(worker: _Worker) -> None:
     worker.process.kill()
     worker.connection.close()
     worker.process.wait()
-    if worker.process.stdin:
-        worker.process.stdin.close()
 
 
 def _cause_of_death(code: int) -> str:
@@ -218,11 +268,6 @@ def _is_worker(home: Any) -> bool:
     return getattr(getattr(home, "__spec__", None), "name", "") == "tesselite.execution.workers.processes"
 
 
-def _end_with_parent(lifeline: int) -> None:
-    os.read(lifeline, 1)  # returns when the parent closes its end, or is gone
-    os.killpg(0, signal.SIGKILL)  # this process, which leads a group of its own, and all that it has started
-
-
 def _work(connection: Connection) -> None:
     """Answer messages until the parent is gone."""
     import traceback
@@ -246,12 +291,6 @@ def _work(connection: Connection) -> None:
 
 
 def _main() -> None:
-    import threading
-
-    lifeline = os.dup(0)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)  # whoever reads standard input gets its end at once
-    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
     global _parent
     _parent = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):  # the parent is gone, or has no more use for us
