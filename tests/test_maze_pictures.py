@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PathCollection
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Wedge
 
-from tesselite.problems.maze_navigation import World, maze, paper_world
+import tesselite as tl
+from tesselite.problems.maze_navigation import Robot, World, maze, paper_world
+from tesselite.problems.maze_navigation.networks import INPUTS
 from tesselite.problems.maze_navigation.pictures import (
     draw_best_paths,
     draw_end_points,
     draw_network,
+    draw_niches,
     draw_paths,
+    draw_robot,
     draw_world,
 )
 from tesselite.report.style import figure
@@ -27,6 +31,34 @@ def test_a_world_is_drawn_upright_with_its_start_and_goal():
         assert ax.images[0].get_extent() == [0, 1000, 1000, 0]
         assert ax.patches[0].center == (500, 940)
         assert ax.lines[0].get_xydata().tolist() == [[500, 500]]
+
+
+@pytest.mark.parametrize("slices", ["from_heading", "around_heading"])
+def test_the_robot_is_drawn_with_its_sensors(slices):
+    with figure() as made:
+        ax = made.subplots()
+        draw_robot(ax, Robot(slices=slices))
+        words = {text.get_text(): text.get_position() for text in ax.texts}
+        assert set(INPUTS) <= set(words)
+        assert words["laser left"][0] < words["laser ahead"][0] == 0 < words["laser right"][0]
+        wedges = [patch for patch in ax.patches if isinstance(patch, Wedge)]
+        # Clockwise on screen from the heading, which is up: 90 degrees.
+        first = 90 if slices == "from_heading" else 135
+        assert [wedge.theta2 for wedge in wedges] == [first - 90 * i for i in range(4)]
+        for i, wedge in enumerate(wedges):
+            x, y = words[INPUTS[3 + i]]
+            assert (np.rad2deg(np.arctan2(y, x)) - wedge.theta1) % 360 < 90
+
+
+def test_niches_are_drawn_under_the_maze():
+    problem = maze("2d")
+    with figure() as made:
+        ax = made.subplots()
+        draw_niches(ax, problem.world, tl.GridTessellation(problem.features, (2, 4)), pixels=100)
+        edge = ax.images[0].get_array()
+        assert np.flatnonzero(edge.all(axis=0)).tolist() == [50]
+        assert np.flatnonzero(edge.all(axis=1)).tolist() == [25, 50, 75]
+        assert ax.get_title() == "8 niches of the end point"
 
 
 def test_points_and_paths_are_drawn_best_last():

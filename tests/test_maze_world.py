@@ -8,8 +8,10 @@ from scipy.ndimage import label
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
+from tesselite.problems import by_name
 from tesselite.problems.maze_navigation import Robot, World, layout, maze, paper_world
 from tesselite.problems.maze_navigation.world import read_walls
+from tesselite.runs.problem import fingerprint
 
 # Shortest path of the robot's centre, in units, by (outer route, inner route); the open maze: 537.
 LENGTHS = (
@@ -52,23 +54,59 @@ def test_shortest_paths(environment):
     assert shortest_path(world.blocked, world.start, world.goal) == pytest.approx(expected, rel=0.01)
 
 
-def reachable(outer, inner):
+def reachable(outer, inner, **looks):
     """Whether the robot can drive from the start to the goal, in a maze with these closures."""
     blocked = World.__new__(World)
-    blocked.walls, blocked.radius = layout.rasterise(outer, inner), 10.0
+    blocked.walls, blocked.radius = layout.rasterise(outer, inner, **looks), 10.0
     rooms, _ = label(blocked.blocked == 0, structure=np.ones((3, 3)))
     return rooms[940, 500] == rooms[500, 500]
 
 
 @pytest.mark.parametrize("environment", layout.ENVIRONMENTS)
-def test_one_route_each_closing_any_further_opening_cuts_it(environment):
+@pytest.mark.parametrize("looks", [{}, {"outer_radius": 495.0}], ids=["square", "round"])
+def test_one_route_each_closing_any_further_opening_cuts_it(environment, looks):
     outer, inner = layout.closures(environment)
+    assert reachable(outer, inner, **looks)
     assert sum(outer) + sum(inner) == 4
     openings = [(stage, i) for stage, closed in enumerate((outer, inner)) for i in range(4) if not closed[i]]
     for stage, i in openings:
         closed = [list(outer), list(inner)]
         closed[stage][i] = True
-        assert not reachable(tuple(closed[0]), tuple(closed[1])), (environment, stage, i)
+        assert not reachable(tuple(closed[0]), tuple(closed[1]), **looks), (environment, stage, i)
+
+
+def test_the_round_layout():
+    y, x = np.mgrid[:1000, :1000] + 0.5 - 500
+    for radius, wall in ((495.0, 10), (470.0, 20)):
+        problem = maze("2d", layout="round", outer_radius=radius, wall=wall)
+        free = label(~problem.world.walls)[0]
+        inside = free == free[940, 500]
+        assert not inside[np.hypot(x, y) >= radius].any()
+        assert inside[(np.hypot(x, y) < radius - 1) & (y < -360)].all()  # the corridor behind the outer ring
+        assert np.array_equal(problem.world.walls, problem.world.walls[:, ::-1])
+        assert problem.world_of("8") == paper_world("8", outer_radius=radius, wall=wall)
+        assert fingerprint(problem) != fingerprint(maze("2d"))
+    # The inner stages are those of the square layout.
+    core = np.hypot(x, y) < 350
+    assert np.array_equal(paper_world("3", outer_radius=495.0).walls[core], paper_world("3").walls[core])
+    assert by_name("maze:2d,layout=round,outer_radius=470,wall=20").world == problem.world
+    with pytest.raises(ValueError, match="layout: expected one of square, round, got 'oval'"):
+        maze("2d", layout="oval")
+    with pytest.raises(ValueError, match="outer_radius: only valid together with layout='round'"):
+        maze("2d", outer_radius=480)
+
+
+def test_the_share_of_cells_that_can_be_reached():
+    walls = np.zeros((90, 120), dtype=bool)
+    walls[[0, -1]] = walls[:, [0, -1]] = True
+    walls[:, 60] = True  # half of it is out of reach
+    world = World(walls, (20, 45), (40, 45), radius=3)
+    # The robot's pixels are x from 4 to 56 and y from 4 to 85.
+    assert world.reachable(cells=1) == 1.0
+    assert world.reachable(cells=2) == 0.5
+    assert world.reachable(cells=30) == (56 // 4) * (85 // 3 - 4 // 3 + 1) / 900
+    ceilings = [paper_world(None, outer_radius=radius).reachable() for radius in (None, 495.0, 470.0)]
+    np.testing.assert_allclose(ceilings, [0.908, 0.728, 0.658], atol=0.001)
 
 
 def test_environments_are_mirror_images():
@@ -155,6 +193,8 @@ def test_own_world_is_checked():
         "walls: expected a bitmap": lambda: World(walls[0], (30, 40), (90, 40)),
         "environment: expected": lambda: paper_world("17"),
         "opening: expected": lambda: paper_world("1", 400.0),
+        "outer_radius: expected 460 to 495": lambda: paper_world("1", outer_radius=500.0),
+        "wall: expected a thickness": lambda: paper_world("1", wall=50),
     }.items():
         with pytest.raises(ValueError, match=message):
             call()

@@ -13,13 +13,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import tesselite as tl
 from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
 from tesselite.execution.workers.task import Outcome, Workers
 from tesselite.paper import reproduce
-from tesselite.paper.studies import STUDIES, Pair, Study, of_descriptors, scaled
+from tesselite.paper.studies import STUDIES, Pair, Study, of_descriptors, scaled, with_centroids
 from tesselite.paper.study_forecast import forecast
 from tesselite.paper.study_report import write_report
+from tesselite.tessellation.files import load_tessellation
 
 TOY = """
 import tesselite as tl
@@ -362,7 +364,7 @@ def test_scaled():
     with pytest.raises(ValueError, match="cvt_samples: expected at least 20"):
         scaled(STUDY, cvt_samples=19)
     niches = of_descriptors(scaled(STUDIES["niches-maze"](), quick=True, cvt_samples=300), ["2d"])
-    assert [p.n_niches for p in niches.pairs] == [5, 50, 200]  # 500 and 5000 would be the same run
+    assert [p.n_niches for p in niches.pairs] == [5, 50, 200, 1]  # 500 and 5000 would be the same run
     assert {p.n_samples for p in niches.pairs} == {300}
     assert [p.name for p in of_descriptors(STUDY, ["cvt2", "grid"]).pairs] == ["grid", "cvt2"]
     with pytest.raises(ValueError, match="cvt_samples: expected at least 200"):
@@ -451,6 +453,71 @@ def test_command_line(toy, monkeypatch):
     assert run_command(app, ["reproduce", "nothing", "-o", str(toy)]).exit_code != 0
 
 
+@pytest.mark.parametrize(
+    ("study", "pairs"),
+    [
+        ("sampler-maze", ["50d-drivable", "50d-arena"]),
+        ("iterations-hexapod", ["24d-i0", "24d-i10"]),
+        ("niches-maze", ["2d-k1"]),
+        ("rounding-hexapod", ["grid-6d-released-rounded", "cvt-6d-rounded"]),
+    ],
+)
+def test_variants_of_the_papers_pairs_run(tmp_path, study, pairs):
+    whole = scaled(STUDIES[study](), quick=True, evaluations=300)
+    whole = replace(whole, pairs=tuple(replace(pair, at_most=5) for pair in whole.pairs))
+    run(of_descriptors(whole, pairs), tmp_path, 1)
+    found = reproduce.read_trials(whole, tmp_path)
+    trials = [found[pair][0] for pair in pairs]
+    assert all(trial.metrics.filled > 0 for trial in trials)
+    assert len({trial.seed for trial in trials}) == len(pairs)
+    if study == "sampler-maze":
+        assert [trial.settings.get("cvt_sampler") for trial in trials] == [None, "arena"]
+        drivable, arena = (load_tessellation(file) for file in sorted(tmp_path.glob("work/cvt/*"))[::-1])
+        steps = [np.abs(np.diff(t.centroids.reshape(200, 25, 2), axis=1)).mean() for t in (drivable, arena)]
+        assert steps[0] < 0.7 * steps[1]  # centroids of drivable trajectories do not jump through the arena
+    if study == "niches-maze":
+        assert trials[0].metrics.filled == 1
+        assert write_report(whole, tmp_path)[0].exists()
+    if study == "rounding-hexapod":
+        assert trials[1].best["training"] == round(trials[1].best["training"], 2)
+
+
+def test_given_centroids_are_pairs_of_their_own(toy):
+    rows = np.random.default_rng(1).random((20, 2))
+    folder = toy.parent / "given"
+    folder.mkdir()
+    np.savetxt(folder / "generated_points_20_2.dat", rows)
+    study = with_centroids(STUDY, folder)
+    assert [p.name for p in study.pairs] == ["grid", "cvt", "cvt2", "cvt-given", "cvt2-given"]
+    chosen = of_descriptors(study, ["cvt-given"])
+    assert [job.name for job in run(chosen, toy, 1)] == ["cvt-given, trial 0"]
+    settings = Trial.load(reproduce.trial_file(toy, "cvt-given", 0)).settings
+    assert len(settings["centroids"]) == 12
+    assert "n_samples" not in settings
+    assert chosen.pairs[0].identity != STUDY.pair("cvt").identity
+    assert run(chosen, toy, 1) == []  # not taken for a trial of an earlier draw
+    assert len(run(chosen, toy, 2)) == 1
+    with pytest.raises(ValueError, match=r"centroids: expected files \*_K_D.dat of toy in .*, found none"):
+        with_centroids(STUDY, toy)
+
+
+def test_one_niche_is_a_hill_climber(toy):
+    from tesselite.problems import by_name
+
+    problem = by_name("toy_reproduce:walk")
+    one = tl.cvt(problem.features, 1, seed=1)
+    search = tl.MapElites(problem.solutions, one, initial=20, seed=3)
+    best = -np.inf
+    while search.evaluations < 400:
+        solutions = search.ask(20)
+        fitness = problem.evaluate(solutions).fitness
+        search.tell(fitness, solutions)
+        best = max(best, fitness.max())
+        assert len(search.archive) == 1
+        assert search.archive.best_fitness == best  # the only parent of what comes next
+    assert best > 1.99
+
+
 def test_both_tasks_draw_their_scenarios():
     from tesselite.problems import by_name
     from tesselite.report.scenario_drawings import scenario_drawing
@@ -512,7 +579,7 @@ def test_a_reproduction_that_is_terminated_goes_on(tmp_path):
 
 
 def test_concept_figures_without_drawing_them_all(tmp_path):
-    from tesselite.report.concept import draw_grid_beside_cvt, landscape, restricted_tournament
+    from tesselite.paper.concept import draw_grid_beside_cvt, landscape, restricted_tournament
     from tesselite.report.style import figure
 
     with figure() as made:
@@ -529,7 +596,7 @@ def test_concept_figures_without_drawing_them_all(tmp_path):
 @pytest.mark.slow
 def test_concept_command(tmp_path):
     pytest.importorskip("cma")
-    from tesselite.report.concept import concept_figures, optimum
+    from tesselite.paper.concept import concept_figures, optimum
 
     assert [file.name for file in concept_figures(tmp_path)] == [
         "grid_beside_cvt.png",

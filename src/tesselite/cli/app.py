@@ -587,7 +587,8 @@ def reproduce(
     study: Annotated[
         str,
         typer.Argument(
-            help="maze, hexapod, niches, norms (or niches-maze, norms-hexapod, ...), rounding-hexapod, all, or concept."
+            help="maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
+            "rounding-hexapod, concept or all."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],
@@ -609,6 +610,10 @@ def reproduce(
     ] = "",
     cvt_samples: Annotated[
         int | None, typer.Option(parser=_whole, metavar="K", help="Samples of each CVT; the paper's where they fit.")
+    ] = None,
+    centroids: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also run CVTs whose centroids are in this folder, as *_K_D.dat."),
     ] = None,
     workers: Annotated[
         int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
@@ -639,6 +644,7 @@ def reproduce(
         evaluations=evaluations,
         descriptors=[name.strip() for name in descriptors.split(",")] if descriptors else None,
         cvt_samples=cvt_samples,
+        centroids=centroids,
         workers=_one_of(workers, dask),
         reuse=reuse or [],
         keep_runs=keep_runs,

@@ -199,6 +199,7 @@ def reproduce_study(
     evaluations: int | None,
     descriptors: Sequence[str] | None,
     cvt_samples: int | None,
+    centroids: Path | None,
     workers: int | str | None,
     reuse: Sequence[Path],
     keep_runs: bool,
@@ -210,15 +211,15 @@ def reproduce_study(
     as_json: bool,
 ) -> None:
     """Run what is missing of a study, then write its tables, figures and report."""
-    from tesselite.paper.studies import SETS, STUDIES, of_descriptors, scaled
+    from tesselite.paper.studies import SETS, STUDIES, of_descriptors, scaled, with_centroids
 
     _check_folder(out)
     if name == "concept":
         if forecast_only or report_only:
-            raise ValueError("concept: has no trials to forecast or to report; it draws two figures in seconds")
+            raise ValueError("concept: has no trials to forecast or to report; it draws figures in seconds")
         if trials is not None or evaluations is not None or descriptors or cvt_samples is not None or quick or reuse:
-            raise ValueError("concept: draws two figures and has no trials; expected no options of trials")
-        from tesselite.report.concept import concept_figures
+            raise ValueError("concept: draws figures and has no trials; expected no options of trials")
+        from tesselite.paper.concept import concept_figures
 
         _tell([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)
         return
@@ -233,9 +234,12 @@ def reproduce_study(
         raise ValueError("--forecast: expected without --report; one says what is to come, the other what there is")
     parts = SETS.get(name, (name,))
     # All are checked before the first, which may take days, begins.
+    full = {part: STUDIES[part]() for part in parts}
+    if centroids is not None:
+        full = {part: with_centroids(study, centroids) for part, study in full.items()}
     studies = {
-        part: (scaled(STUDIES[part](), evaluations=evaluations, cvt_samples=cvt_samples, quick=quick), wanted)
-        for part, wanted in _shared_out(descriptors, {part: STUDIES[part]() for part in parts}).items()
+        part: (scaled(full[part], evaluations=evaluations, cvt_samples=cvt_samples, quick=quick), wanted)
+        for part, wanted in _shared_out(descriptors, full).items()
     }
     told = [
         carry_out_study(

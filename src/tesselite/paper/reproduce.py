@@ -83,8 +83,8 @@ def trial_file(out: Path, pair: str, number: int) -> Path:
 
 
 def tessellation_file(out: Path, pair: Pair) -> Path | None:
-    """Where the centroids of a pair are; pairs with the same ones share the file. None for a grid."""
-    if pair.n_niches is None:
+    """Where the centroids of a pair are; pairs with the same ones share the file. None where none are to be made."""
+    if pair.n_samples is None:
         return None
     problem = re.sub("[^a-z0-9.]+", "-", pair.problem)
     sampler = f"-{pair.cvt_sampler}" if pair.cvt_sampler else ""
@@ -132,7 +132,7 @@ def read_trials(study: Study, out: Path) -> dict[str, list[Trial]]:
 
 def of_earlier_draws(trials: Sequence[Trial]) -> bool:
     """Whether the CVT of these trials of a pair comes from the stream of before: reported, but nothing is added."""
-    return all("n_niches" in trial.settings and "cvt_draws" not in trial.settings for trial in trials)
+    return all("n_samples" in trial.settings and "cvt_draws" not in trial.settings for trial in trials)
 
 
 def adoptable(study: Study, out: Path, sources: Sequence[Path]) -> dict[Path, Trial]:
@@ -191,9 +191,12 @@ def _tessellation(job: Job) -> Tessellation:
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.files import load_tessellation
     from tesselite.tessellation.grid import GridTessellation
+    from tesselite.tessellation.samplers import with_sampler
 
     file, pair = tessellation_file(job.out, job.pair), job.pair
     space = by_name(pair.problem).features
+    if pair.source:
+        return load_tessellation(pair.source, space)
     if file is None:
         assert pair.grid is not None
         return GridTessellation(space, pair.grid, cells=pair.cells or "equal")
@@ -201,6 +204,8 @@ def _tessellation(job: Job) -> Tessellation:
         return load_tessellation(file, space)
     assert pair.n_niches is not None
     file.parent.mkdir(parents=True, exist_ok=True)  # before the work: a place that cannot be written to is told now
+    if pair.cvt_sampler == "arena":
+        space = with_sampler(space, None)
     made = cvt(
         space,
         pair.n_niches,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,14 @@ CVT_TOLERANCE = 1e-4
 CVT_ITERATIONS = 200
 # Which random stream of its seed a CVT is drawn from. Trials that do not tell are of version 0.1's first stream.
 CVT_DRAWS = "named child"
-# Norms other than the Euclidean one have no short cuts: so many values in all samples keep their construction short.
+# Norms other than the Euclidean one have no short cuts: so many values in all samples, but at least ten samples a
+# niche, keep their construction short.
 _CVT_VALUES_OTHER_NORM = 25_000_000
 _CVT_ITERATIONS_OTHER_NORM = 30
+
+
+MAZE_SPEC = "maze:{}"
+"""The maze of `reproduce`: which layout meets the paper best is told in docs/maze.md."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,10 @@ class Pair:
     """An algorithm-descriptor pair: MAP-Elites on a `grid`, or CVT-MAP-Elites with `n_niches` from `n_samples`.
 
     `name` is that of its files. Pairs of a `family` share a hue. `ours` marks what the paper has not. A pair with other
-    settings is another pair: trials are only added up where all of these agree. `variant_of` names the pair that the
-    paper's numbers are given for, where this one is another reading of it.
+    settings is another pair: trials are only added up where all of these agree. `cells` is the rule of a grid, None for
+    equal ones. `cvt_sampler` is "arena" for samples that are uniform in the feature space, whatever can be driven.
+    `centroids` tells those that were given, in the file `source`. `variant_of` names the pair that the paper's numbers
+    are given for, where this one is another reading of it.
     """
 
     name: str
@@ -54,6 +62,8 @@ class Pair:
     at_most: int = AT_MOST
     cells: str | None = None
     cvt_sampler: str | None = None
+    centroids: str | None = None
+    source: str = ""
     ours: bool = False
     variant_of: str = ""
 
@@ -65,6 +75,7 @@ class Pair:
         others = {
             "cells": self.cells,
             "sampler": self.cvt_sampler,
+            "centroids": self.centroids,
             "iterations": None if self.cvt_iterations == usual else self.cvt_iterations,
         }
         told = "".join(f" {name} {value}" for name, value in others.items() if value is not None)
@@ -72,9 +83,9 @@ class Pair:
 
     def settings(self) -> dict[str, Any]:
         """What decides the result of a trial, as its summary tells it."""
-        skipped = ("name", "label", "family", "descriptor", "ours", "variant_of")
+        skipped = ("name", "label", "family", "descriptor", "ours", "variant_of", "source")
         told = {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
-        return told if self.n_niches is None else {**told, "cvt_draws": CVT_DRAWS}
+        return told if self.n_samples is None else {**told, "cvt_draws": CVT_DRAWS}
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,7 @@ def _in_norm(pair: Pair, p: float, dimensions: int) -> Pair:
     """The pair with another norm, for the construction and for the search alike."""
     if p == 2.0 or pair.n_samples is None:
         return pair
-    samples = min(pair.n_samples, _CVT_VALUES_OTHER_NORM // dimensions)
+    samples = min(pair.n_samples, max(_CVT_VALUES_OTHER_NORM // dimensions, 10 * (pair.n_niches or 1)))
     return replace(pair, p=p, n_samples=samples, cvt_iterations=_CVT_ITERATIONS_OTHER_NORM)
 
 
@@ -140,7 +151,7 @@ def _maze_cvt(descriptor: str, **options: Any) -> Pair:
         name=f"cvt-{descriptor}",
         label=f"CVT-MAP-Elites {descriptor.upper()}",
         family="CVT-MAP-Elites",
-        problem=f"maze:{descriptor}",
+        problem=MAZE_SPEC.format(descriptor),
         descriptor=descriptor,
         evaluations=MAZE.evaluations,
         initial=MAZE.initial,
@@ -190,7 +201,10 @@ def _maze_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) ->
 
 
 def maze() -> Study:
-    """Section IV: MAP-Elites and CVT-MAP-Elites on six descriptors of the maze, and the grid that did not fit."""
+    """Section IV: MAP-Elites and CVT-MAP-Elites on six descriptors of the maze, and the grid that did not fit.
+
+    Grids by the paper's text and by the rule of the code that was released for the hexapod.
+    """
     from tesselite.paper.maze import PAPER as MAZE
 
     grids = [_maze_grid(name, cells) for name, cells in MAZE.grid.items()]
@@ -198,8 +212,12 @@ def maze() -> Study:
     return _maze_study(
         "maze",
         "Maze navigation",
-        [*grids, *beyond, *(_maze_cvt(name) for name in MAZE.descriptors)],
-        contrasts=(("grid-2d", "cvt-2d"), ("grid-10d", "cvt-10d"), ("grid-20d", "cvt-20d"), ("grid-50d", "cvt-50d")),
+        [*grids, *beyond, *map(_released_cells, grids), *(_maze_cvt(name) for name in MAZE.descriptors)],
+        contrasts=(
+            *((f"grid-{name}", f"cvt-{name}") for name in ("2d", "10d", "20d", "50d")),
+            *((f"grid-{name}-released", f"cvt-{name}") for name in MAZE.grid),
+            *((f"grid-{name}", f"grid-{name}-released") for name in MAZE.grid),
+        ),
         notes=("MAP-Elites 50D has 2^50 niches. The paper could not run it; a sparse archive can.",),
     )
 
@@ -214,7 +232,67 @@ def niches_maze() -> Study:
     contrasts = tuple((f"{name}-k500", f"{name}-k5000") for name in ("2d", "20d", "250d"))
     contrasts += tuple((f"{name}-k5", f"{name}-k5000") for name in ("2d", "20d", "250d"))
     contrasts += tuple((f"{name}-k50", f"{name}-k5000") for name in ("2d", "20d", "250d"))
-    return _maze_study("niches-maze", "Maze navigation, number of niches", pairs, contrasts=contrasts, overall=True)
+    one = _maze_cvt("2d", name="2d-k1", label="2D k=1 (ours)", family="2D", n_niches=1, ours=True)
+    return _maze_study(
+        "niches-maze",
+        "Maze navigation, number of niches",
+        [*pairs, one],
+        contrasts=(*contrasts, ("2d-k1", "2d-k5")),
+        overall=True,
+        notes=(_ONE_NICHE,),
+    )
+
+
+_ONE_NICHE = "k = 1 is ours: with a single niche, says section VI, the algorithm acts like a stochastic hill climber."
+
+
+def sampler_maze() -> Study:
+    """Section VI: proper sampling of trajectories is the key factor; without it, points are uniform in the arena."""
+    pairs = []
+    for name in ("50d", "250d", "1000d"):
+        drivable = _maze_cvt(name, name=f"{name}-drivable", label=f"{name.upper()} drivable", family="drivable")
+        label = f"{name.upper()} uniform in the arena"
+        naive = _maze_cvt(name, name=f"{name}-arena", label=label, family="arena", cvt_sampler="arena", ours=True)
+        pairs += [drivable, naive]
+    return _maze_study(
+        "sampler-maze",
+        "Maze navigation, samples of the CVT",
+        pairs,
+        contrasts=tuple((f"{name}-drivable", f"{name}-arena") for name in ("50d", "250d", "1000d")),
+        overall=True,
+        notes=("The paper names the cause, but has no trials with other samples; these are ours.",),
+    )
+
+
+ITERATIONS = (0, 1, 10, CVT_ITERATIONS)
+
+
+def _by_iterations(pairs: Sequence[Pair]) -> list[Pair]:
+    """Each pair with Lloyd's algorithm stopped early; 0 leaves random samples as centroids."""
+    return [
+        replace(
+            pair, name=f"{pair.name}-i{n}", label=f"{pair.label} {n} iterations", family=pair.label, cvt_iterations=n,
+            ours=n != CVT_ITERATIONS,
+        )
+        for pair in pairs
+        for n in ITERATIONS
+    ]  # fmt: skip
+
+
+_PRECISION = "Section VI says that clustering need not be precise with thousands of niches; trials with less are ours."
+
+
+def iterations_maze() -> Study:
+    """Section VI: the clustering need not be precise, on two descriptors of the maze."""
+    pairs = _by_iterations([_maze_cvt(name, name=name, label=name.upper()) for name in ("2d", "50d")])
+    return _maze_study(
+        "iterations-maze",
+        "Maze navigation, iterations of the CVT",
+        pairs,
+        contrasts=tuple((f"{name}-i{n}", f"{name}-i{ITERATIONS[-1]}") for name in ("2d", "50d") for n in (0, 1, 10)),
+        overall=True,
+        notes=(_PRECISION,),
+    )
 
 
 def norms_maze() -> Study:
@@ -352,8 +430,26 @@ def niches_hexapod() -> Study:
         _hexapod_cvt("duty", name=f"k{k}", label=f"k={k:,}", n_niches=k, n_samples=max(100_000, 10 * k))
         for k in (10, 100, 1000, 10_000, 100_000)
     ]
+    one = _hexapod_cvt("duty", name="k1", label="k=1 (ours)", n_niches=1, ours=True)
     contrasts = tuple((f"k{k}", "k10000") for k in (10, 100, 1000, 100_000))
-    return _hexapod_study("niches-hexapod", "Hexapod locomotion, number of niches", pairs, contrasts=contrasts)
+    return _hexapod_study(
+        "niches-hexapod",
+        "Hexapod locomotion, number of niches",
+        [*pairs, one],
+        contrasts=(*contrasts, ("k1", "k10")),
+        notes=(_ONE_NICHE,),
+    )
+
+
+def iterations_hexapod() -> Study:
+    """Section VI: the clustering need not be precise, on the 24 amplitudes and phases of the hexapod."""
+    return _hexapod_study(
+        "iterations-hexapod",
+        "Hexapod locomotion, iterations of the CVT",
+        _by_iterations([_hexapod_cvt("amplitude-phase", name="24d", label="24D")]),
+        contrasts=tuple((f"24d-i{n}", f"24d-i{ITERATIONS[-1]}") for n in (0, 1, 10)),
+        notes=(_PRECISION,),
+    )
 
 
 def norms_hexapod() -> Study:
@@ -400,17 +496,21 @@ def rounding_hexapod() -> Study:
 STUDIES = {
     "maze": maze,
     "hexapod": hexapod,
-    "rounding-hexapod": rounding_hexapod,
     "niches-maze": niches_maze,
     "niches-hexapod": niches_hexapod,
     "norms-maze": norms_maze,
     "norms-hexapod": norms_hexapod,
+    "sampler-maze": sampler_maze,
+    "iterations-maze": iterations_maze,
+    "iterations-hexapod": iterations_hexapod,
+    "rounding-hexapod": rounding_hexapod,
 }
 """The studies by name."""
 
 SETS = {
     "niches": ("niches-maze", "niches-hexapod"),
     "norms": ("norms-maze", "norms-hexapod"),
+    "iterations": ("iterations-maze", "iterations-hexapod"),
     "all": tuple(STUDIES),
 }
 """Names that stand for several studies."""
@@ -423,6 +523,37 @@ def of_descriptors(study: Study, descriptors: Sequence[str]) -> Study:
     if unknown or not descriptors:
         raise ValueError(f"descriptors: expected some of {', '.join(known)}, got {', '.join(unknown) or 'none'}")
     return _with_pairs(study, [pair for pair in study.pairs if {pair.descriptor, pair.name} & {*descriptors}])
+
+
+def with_centroids(study: Study, folder: Path) -> Study:
+    """The study and, for each CVT of which the folder has centroids in a file *_K_D.dat, a pair with these.
+
+    K niches, D dimensions: the authors' released files are named so. ValueError if it has none for this study.
+    """
+    from tesselite.problems import by_name
+    from tesselite.tessellation.files import load_tessellation
+
+    given = []
+    for pair in study.pairs:
+        if pair.n_samples is None or pair.p != 2.0:
+            continue
+        space = by_name(pair.problem).features
+        for file in sorted(folder.glob(f"*_{pair.n_niches}_{space.n}.*"))[:1]:
+            content = load_tessellation(file, space).fingerprint()[:12]
+            given.append(
+                replace(
+                    pair, name=f"{pair.name}-given", label=f"{pair.label}, given centroids", n_samples=None,
+                    cvt_iterations=None, centroids=content, source=str(file), ours=True,
+                    variant_of=pair.variant_of or pair.name,
+                )
+            )  # fmt: skip
+    if not given:
+        raise ValueError(f"centroids: expected files *_K_D.dat of {study.name} in {folder}, found none")
+    return replace(
+        study,
+        pairs=(*study.pairs, *given),
+        contrasts=(*study.contrasts, *((pair.name.removesuffix("-given"), pair.name) for pair in given)),
+    )
 
 
 def _with_pairs(study: Study, pairs: Sequence[Pair]) -> Study:
@@ -462,7 +593,7 @@ def _quick(pair: Pair, evaluations: int | None) -> Pair:
         evaluations=budget,
         initial=min(200, budget),
         batch_size=100,
-        n_niches=k,
-        n_samples=None if k is None else 10 * k,
+        n_niches=pair.n_niches if pair.centroids else k,
+        n_samples=None if pair.n_samples is None or k is None else 10 * k,
         at_most=50,
     )

@@ -15,6 +15,7 @@ from tesselite.problems import by_name
 from tesselite.search.map_elites import MapElites, batches
 from tesselite.tessellation.forecast import forecast as forecast_cvt
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _PILOT = 600  # evaluations, the second half of which is timed
@@ -63,7 +64,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
             assert pair.n_niches is not None
             space = by_name(pair.problem).features
             found = forecast_cvt(
-                space,
+                with_sampler(space, None) if pair.cvt_sampler == "arena" else space,
                 pair.n_niches,
                 pair.n_samples,
                 pair.p,

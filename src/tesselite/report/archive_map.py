@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Archive
+from tesselite.archive.archive import Archive, Tessellation
 from tesselite.report.principal import most_varied
 from tesselite.report.style import EMPTY_NICHE, FITNESS_COLOURS
 from tesselite.report.texts import apart, short
@@ -32,6 +32,17 @@ def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
     x, y = np.meshgrid(centres, centres[::-1])
     assert space.n == 2
     return _values_at(archive, np.column_stack([x.ravel(), y.ravel()]), values).reshape(pixels, pixels)
+
+
+def niche_borders(tessellation: Tessellation, pixels: int) -> Any:
+    """An image (pixels, pixels), row 0 at the bottom, True where a niche of two features ends."""
+    centres = (np.arange(pixels) + 0.5) / pixels
+    x, y = np.meshgrid(centres, centres)
+    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
+    edge = np.zeros((pixels, pixels), np.bool_)
+    edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
+    edge[1:] |= niches[1:] != niches[:-1]
+    return edge
 
 
 def _values_at(archive: Archive, unit: Any, values: Any) -> Any:

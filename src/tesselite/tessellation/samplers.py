@@ -123,8 +123,8 @@ class Rows:
         return self.rows[rng.integers(0, len(self.rows), n)]
 
 
-def with_sampler(space: FeatureSpace, sampler: Sampler) -> FeatureSpace:
-    """The same space, sampled by another sampler."""
+def with_sampler(space: FeatureSpace, sampler: Sampler | None) -> FeatureSpace:
+    """The same space, sampled by another sampler; None: uniformly."""
     features = {name: (lo, hi) for name, lo, hi in zip(space.names, space.low, space.high, strict=True)}
     return FeatureSpace(features, scales=space.scales, sampler=sampler)
 

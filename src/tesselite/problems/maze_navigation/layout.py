@@ -1,7 +1,7 @@
 """The geometry of the paper's maze, as a table of numbers: two rings with doors and gates, and 16 ways to close them.
 
 How a world is checked and searched for distances lives in `world`. The paper shows the maze only as a picture
-(Vassiliades et al. 2018, Fig. 4b and 5): it says that 16 environments with one realisable trajectory each are made by
+(Vassiliades et al. 2018, Fig. 3b and 4): it says that 16 environments with one realisable trajectory each are made by
 blocking openings, that the 8th and the 14th are symmetrical and hardest, and that they need "an almost full clockwise
 turn followed by an almost full counterclockwise turn and vice versa". This layout is our reading of that.
 """
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 SIZE = 1000
-"""Side of the square arena, in units and in pixels (Fig. 4b)."""
+"""Side of the square arena, in units and in pixels (Fig. 3b)."""
 
 START = (500.0, 940.0, -np.pi / 2)
 """Where the robot begins: x, y and heading (up: y grows downwards, so -pi/2)."""
@@ -60,6 +60,12 @@ WALL = 10
 OPENING = 90.0
 """Default width of doors and gates [choice: the paper does not give it]."""
 
+LAYOUTS = ("square", "round")
+"""The arena's own border as the outermost wall, or a circular wall inside it [choice]."""
+
+OUTER_RADIUS = 495.0
+"""Default inner radius of the circular outermost wall."""
+
 
 def closures(environment: str | None) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     """What an environment closes, in the outer and the inner stage: (left door, right door, left gate, right gate).
@@ -74,25 +80,39 @@ def closures(environment: str | None) -> tuple[tuple[bool, ...], tuple[bool, ...
     return _CLOSED[outer], _CLOSED[inner]
 
 
-def rasterise(outer: tuple[bool, ...], inner: tuple[bool, ...], opening: float = OPENING) -> npt.NDArray[np.bool_]:
+def rasterise(
+    outer: tuple[bool, ...],
+    inner: tuple[bool, ...],
+    opening: float = OPENING,
+    outer_radius: float | None = None,
+    wall: float = WALL,
+) -> npt.NDArray[np.bool_]:
     """The maze as a bitmap, shape (1000, 1000), True where there is wall; row 0 is the top.
 
-    `outer` and `inner` say what is closed, in the order of `closures`. A pixel is wall if its centre is; this makes
-    mirrored geometry mirrored pixels. Gaps of another width than 90 keep their middle.
+    `outer` and `inner` say what is closed, in the order of `closures`. `outer_radius` is that of the round layout, None
+    for the square one; the outer doors' gaps are then in the middle of the corridor. `wall` is the walls' thickness. A
+    pixel is wall if its centre is; this makes mirrored geometry mirrored pixels. Gaps of another width than 90 keep
+    their middle.
     """
     middle = np.arange(SIZE) + 0.5 - SIZE / 2
     x, y = np.meshgrid(middle, middle)
     walls = np.maximum(np.abs(x), np.abs(y)) > SIZE / 2 - BORDER
     radius = np.hypot(x, y)
+    if outer_radius is not None:
+        walls |= (radius >= outer_radius) & (radius <= outer_radius + wall)
     for stage, closed in ((OUTER, outer), (INNER, inner)):
-        ring = np.abs(radius - stage.radius) <= WALL / 2
+        ring = np.abs(radius - stage.radius) <= wall / 2
         gap = stage.gap_from + (OPENING - opening) / 2
+        if stage is OUTER and outer_radius is not None:
+            gap = (stage.radius + wall / 2 + outer_radius - opening) / 2
         for sign, door_closed, gate_closed in ((-1, closed[0], closed[2]), (1, closed[1], closed[3])):
             along, across = _axes(x, y, sign * stage.gate_angle)
             if not gate_closed:
                 ring &= ~((along > 0) & (np.abs(across) <= opening / 2))
             along, across = _axes(x, y, sign * stage.door_angle)
-            door = (np.abs(across) <= WALL / 2) & (along >= stage.door_from) & (along <= stage.door_to)
+            door = (np.abs(across) <= wall / 2) & (along >= stage.door_from) & (along <= stage.door_to)
+            if outer_radius is not None:
+                door &= radius <= outer_radius
             if not door_closed:
                 door &= (along <= gap) | (along >= gap + opening)
             walls |= door

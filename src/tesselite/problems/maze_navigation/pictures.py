@@ -1,7 +1,7 @@
 """Pictures of mazes, of where an archive's elites drive in them, and of networks.
 
 Pictures of any archive, its progress and its niches live in `tesselite.report`. Each function here draws into axes or
-a figure that it is given; `draw_run` writes the files that `tesselite plot` adds for a maze. After Fig. 4 and 5 of
+a figure that it is given; `draw_run` writes the files that `tesselite plot` adds for a maze. After Fig. 3, 4 and 8 of
 Vassiliades et al. (2018).
 """
 
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.problems.maze_navigation.networks import FIRST_HIDDEN, N_INPUTS, N_OUTPUTS, Description
+from tesselite.problems.maze_navigation.networks import FIRST_HIDDEN, INPUTS, N_INPUTS, N_OUTPUTS, Description
+from tesselite.problems.maze_navigation.robot import LASER_ANGLES, N_SLICES, SPEED, Robot
 from tesselite.problems.maze_navigation.world import World
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _COLOURS = "viridis_r"  # fitness is a distance: what comes near is bright
 _WALL = "#222222"
 _PATH = "#D55E00"
 _EXCITES, _INHIBITS = "#0072B2", "#D55E00"
+_SLICES = ("#0072B2", "#009E73", "#E69F00", "#CC79A7")
 _PATHS_SHOWN = 300
 
 
@@ -46,6 +48,52 @@ def draw_world(ax: Any, world: World) -> None:
     )
     ax.plot(*world.goal, marker="x", color="#D55E00", markersize=7, markeredgewidth=2, zorder=4)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
+
+
+def draw_robot(ax: Any, robot: Robot) -> None:
+    """Draw the robot, facing up: its two wheels, the lasers (arrows) and the slices of its compass (Fig. 3a)."""
+    from matplotlib.patches import Circle, Rectangle, Wedge
+
+    radius, reach = robot.radius, 2.2 * robot.radius
+    first = 45.0 if robot.slices == "around_heading" else 0.0
+    for i in range(N_SLICES):  # clockwise from the heading; matplotlib counts counterclockwise from the right
+        begin = 90.0 + first - 90.0 * i
+        colour = _SLICES[i % len(_SLICES)]
+        ax.add_patch(Wedge((0, 0), reach, begin - 90.0, begin, facecolor=colour, alpha=0.25, zorder=1))
+        middle = np.deg2rad(begin - 45.0)
+        if np.sin(middle) > 0.0:
+            middle += np.copysign(np.deg2rad(25.0), -np.cos(middle))  # beside the lasers
+        ax.text(1.6 * radius * np.cos(middle), 1.6 * radius * np.sin(middle), INPUTS[3 + i], ha="center", va="center")
+    ax.add_patch(Circle((0, 0), radius, facecolor="white", edgecolor="black", linewidth=1.5, zorder=2))
+    for i, angle in enumerate(LASER_ANGLES):
+        x, y = np.sin(angle), np.cos(angle)  # + is clockwise: to the right of what is ahead
+        ax.annotate(
+            "", (1.8 * radius * x, 1.8 * radius * y), (0, 0), zorder=4,
+            arrowprops={"arrowstyle": "-|>", "color": _PATH, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+        ax.text(1.95 * radius * x, 1.95 * radius * y, INPUTS[i], ha="center", va="center", color=_PATH)
+    for side in (-1, 1):
+        wheel = Rectangle((side * robot.axle / 2 - 0.09 * radius, -0.35 * radius), 0.18 * radius, 0.7 * radius)
+        wheel.set(facecolor="black", zorder=3)
+        ax.add_patch(wheel)
+    ax.set(xlim=(-2.4 * radius, 2.4 * radius), ylim=(-2.4 * radius, 2.4 * radius), aspect="equal")
+    ax.set_axis_off()
+    ax.set_title(
+        f"diameter {2 * radius:g} units; wheels within ±{SPEED:g} units a step\n"
+        f"lasers reach {robot.laser_range:g} units, the slice of the goal is 1",
+        fontsize=9,
+    )
+
+
+def draw_niches(ax: Any, world: World, tessellation: Any, pixels: int = 1500) -> None:
+    """Draw the borders of the niches of a 2D tessellation under the walls of a maze (Fig. 8)."""
+    from tesselite.report.archive_map import niche_borders
+
+    height, width = world.walls.shape
+    edge = niche_borders(tessellation, pixels)  # row 0 is y = 0, the maze's top
+    ax.imshow(edge, extent=(0, width, height, 0), cmap="Greys", vmax=2.5, interpolation="antialiased", zorder=1)
+    draw_world(ax, world)
+    ax.set_title(f"{tessellation.n_niches:,} niches of the end point", fontsize=9)
 
 
 def draw_end_points(ax: Any, world: World, points: Floats, fitness: Floats) -> Any:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.threads import checked_threads, in_chunks
-from tesselite.problems.maze_navigation import layout
+from tesselite.problems.maze_navigation import layout as geometry
 from tesselite.problems.maze_navigation.networks import Networks, vars_of
 from tesselite.problems.maze_navigation.robot import SPEED, Robot, is_finite_number
 from tesselite.problems.maze_navigation.world import World, paper_world
@@ -201,14 +201,18 @@ def maze(
     scenarios: Mapping[str, World] | None = None,
     robot: Robot | None = None,
     networks: Networks | None = None,
-    opening: float = layout.OPENING,
+    layout: str = "square",
+    opening: float = geometry.OPENING,
+    outer_radius: float = geometry.OUTER_RADIUS,
+    wall: float = geometry.WALL,
     steps: int = STEPS,
 ) -> Maze:
     """The maze navigation task of the paper: illuminate it, then assess the archive in 16 environments.
 
     `descriptor` is "2d", "10d", "20d", "50d", "250d" or "1000d": x and y at 1, 5, 10, 25, 125 or 500 evenly spaced
-    times. The scenarios "1" to "16" are the environments with one route each. `opening` is the width of the paper
-    maze's doors and gates. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it.
+    times. The scenarios "1" to "16" are the environments with one route each. `layout` is the paper maze's outline,
+    "square" or "round"; `outer_radius` that of the round one, `opening` the width of doors and gates, `wall` the
+    thickness of walls. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it.
     The usual `robot` has the radius that the world is meant for; another one is checked to fit.
     Raises ValueError for settings that make no sense.
     """
@@ -224,13 +228,19 @@ def maze(
     _check_kind("networks", networks, Networks)
     if robot is None:
         robot = Robot() if world is None else Robot(radius=world.radius)
-    usual = world is None and (robot, opening, steps) == (Robot(), layout.OPENING, STEPS) and networks is None
+    if layout not in geometry.LAYOUTS:
+        raise ValueError(f"layout: expected one of {', '.join(geometry.LAYOUTS)}, got {layout!r}")
+    if layout == "square" and outer_radius != geometry.OUTER_RADIUS:
+        raise ValueError("outer_radius: only valid together with layout='round'")
+    looks = (opening, robot.radius, outer_radius if layout == "round" else None, wall)
+    plain = (geometry.OPENING, Robot().radius, None, geometry.WALL)
+    usual = world is None and (looks, robot, steps) == (plain, Robot(), STEPS) and networks is None
     if world is None:
         if scenarios is not None:
             raise ValueError("scenarios: expected together with a world of your own")
-        world = paper_world(None, opening, robot.radius)
+        world = paper_world(None, *looks)
         # Made when first used: a world takes a fifth of a second, and a search needs none of these.
-        worlds = {name: partial(paper_world, name, opening, robot.radius) for name in layout.ENVIRONMENTS}
+        worlds = {name: partial(paper_world, name, *looks) for name in geometry.ENVIRONMENTS}
     else:
         world = world.with_radius(robot.radius)
         worlds = {}

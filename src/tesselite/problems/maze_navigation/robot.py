@@ -1,6 +1,6 @@
 """Robot: the settings of the simulated robot that the paper leaves open, with their defaults.
 
-How it moves and senses, step by step, lives in `simulation`. Paper: Vassiliades et al. 2018, section IV-A, Fig. 4a.
+How it moves and senses, step by step, lives in `simulation`. Paper: Vassiliades et al. 2018, section IV-A, Fig. 3a.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from numbers import Real
 from typing import Literal
 
 SPEED = 2.0
-"""Largest displacement of a wheel in one step, in units (Fig. 4a)."""
+"""Largest displacement of a wheel in one step, in units (Fig. 3a)."""
 
-N_LASERS = 3
+LASER_ANGLES = (-math.pi / 4, 0.0, math.pi / 4)
+"""Where the lasers point, from the heading, + clockwise [choice: the paper shows three arrows]."""
+
+N_LASERS = len(LASER_ANGLES)
 N_SLICES = 4
 N_INPUTS = N_LASERS + N_SLICES
 N_OUTPUTS = 2

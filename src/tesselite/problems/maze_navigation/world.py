@@ -79,6 +79,22 @@ class World:
         leap = 1 + np.clip(np.floor(2 * safe), 0, 254)
         return np.ascontiguousarray(np.where(self.walls, 0, leap), dtype=np.uint8)
 
+    def reachable(self, cells: int = 71) -> float:
+        """The share of `cells` x `cells` equal cells that the robot's centre can reach: what 2D coverage cannot exceed.
+
+        It counts a cell if any of its pixels can be reached, walls at the robot's radius considered, time not.
+        """
+        from scipy.ndimage import label
+
+        rooms, _ = label(self.blocked == 0, structure=np.ones((3, 3)))
+        y, x = np.nonzero(rooms == rooms[_pixel(self.start)])
+        height, width = self.walls.shape
+        reached = np.zeros((cells, cells), np.bool_)
+        for right in (0, 1):  # a cell that begins within a pixel shares it with the one before
+            for down in (0, 1):
+                reached[((y + down) * cells - down) // height, ((x + right) * cells - right) // width] = True
+        return float(reached.mean())
+
     def with_radius(self, radius: float) -> World:
         """This world for a robot of another radius, checked again."""
         return self if radius == self.radius else World(self.walls, self.start, self.goal, radius)
@@ -124,14 +140,25 @@ class World:
 
 
 @functools.lru_cache(maxsize=32)
-def paper_world(environment: str | None = None, opening: float = layout.OPENING, radius: float = 10.0) -> World:
+def paper_world(
+    environment: str | None = None,
+    opening: float = layout.OPENING,
+    radius: float = 10.0,
+    outer_radius: float | None = None,
+    wall: float = layout.WALL,
+) -> World:
     """The paper's maze: open (None), or one of the environments "1" to "16"; `opening` is the width of the openings.
 
+    `outer_radius` is that of a circular outermost wall (None: the arena's square border), `wall` the walls' thickness.
     Raises ValueError for an unknown environment, or for openings the robot cannot pass.
     """
     if not (is_finite_number(opening) and 0 < opening <= 100):
         raise ValueError(f"opening: expected a width of at most 100 units, got {opening!r}")
-    walls = layout.rasterise(*layout.closures(environment), opening)
+    if outer_radius is not None and not (is_finite_number(outer_radius) and 460 <= outer_radius <= 495):
+        raise ValueError(f"outer_radius: expected 460 to 495 units, got {outer_radius!r}")
+    if not (is_finite_number(wall) and 2 <= wall <= 40):
+        raise ValueError(f"wall: expected a thickness of 2 to 40 units, got {wall!r}")
+    walls = layout.rasterise(*layout.closures(environment), opening, outer_radius, wall)
     return World(walls, layout.START, layout.GOAL, radius)
 
 

@@ -1,7 +1,8 @@
-"""The paper's two concept figures: a grid beside a CVT, and optimisation, multimodal optimisation and illumination.
+"""The paper's figures that need no trials: concepts (1 and 2), the maze's robot and world (3), its 2D niches (8).
 
 Restricted tournament selection is here only to be drawn. G. R. Harik (1995), "Finding multimodal solutions using
-restricted tournament selection". CMA-ES is the `cma` package, an extra. Figures 1 and 2 of the paper.
+restricted tournament selection". CMA-ES is the `cma` package, an extra. Pictures of the maze live in
+`tesselite.problems.maze_navigation.pictures`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.report.archive_map import niche_borders
 from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
@@ -68,12 +70,7 @@ def optimum(seed: int) -> tuple[Floats, Floats]:
 
 def _outlines(ax: Any, tessellation: GridTessellation | VoronoiTessellation, pixels: int = 1200) -> None:
     """The borders between niches, found by the tessellation's own look-up, and the centroids."""
-    centres = (np.arange(pixels) + 0.5) / pixels
-    x, y = np.meshgrid(centres, centres)
-    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
-    edge = np.zeros((pixels, pixels), bool)
-    edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
-    edge[1:, :] |= niches[1:, :] != niches[:-1, :]
+    edge = niche_borders(tessellation, pixels)
     thick = edge.copy()
     for shift in (1, 2):
         thick[:, shift:] |= edge[:, :-shift]
@@ -132,12 +129,42 @@ def draw_three_aims(made: Any, *, seed: int = 1) -> None:
     axes[2].set_title(f"C  illumination (MAP-Elites):\nthe elite of every niche, {len(elites)}")
 
 
+def draw_maze_and_robot(made: Any) -> None:
+    """Figure 3: the simulated robot with its sensors, and the open maze."""
+    from tesselite.paper.studies import MAZE_SPEC
+    from tesselite.problems import by_name
+    from tesselite.problems.maze_navigation.pictures import draw_robot, draw_world
+
+    problem: Any = by_name(MAZE_SPEC.format("2d"))
+    left, right = made.subplots(1, 2)
+    draw_robot(left, problem.robot)
+    draw_world(right, problem.world)
+    right.set_title("the open maze: start and goal")
+
+
+def draw_maze_niches(ax: Any, *, seed: int = 1) -> None:
+    """Figure 8: the 5000 niches of the end point, over the maze."""
+    from tesselite.paper.maze import PAPER
+    from tesselite.paper.studies import MAZE_SPEC
+    from tesselite.problems import by_name
+    from tesselite.problems.maze_navigation.pictures import draw_niches
+
+    problem: Any = by_name(MAZE_SPEC.format("2d"))
+    draw_niches(ax, problem.world, cvt(problem.features, PAPER.n_niches, seed=seed))
+
+
 def concept_figures(out: Path, kind: str = "png", *, seed: int = 1) -> list[Path]:
-    """Draw both figures into files; ImportError, after the first, without the package `cma`."""
+    """Draw the figures into files; ImportError, after all others, without the package `cma`."""
     files = []
     with figure(8.0, 4.4) as made:
         draw_grid_beside_cvt(made, seed=seed)
         files.append(save(made, out / f"grid_beside_cvt.{kind}"))
+    with figure(8.0, 4.4) as made:
+        draw_maze_and_robot(made)
+        files.append(save(made, out / f"maze_and_robot.{kind}"))
+    with figure(8.0, 8.4) as made:
+        draw_maze_niches(made.subplots(), seed=seed)
+        files.append(save(made, out / f"maze_niches.{kind}"))
     with figure(12.0, 4.4) as made:
         draw_three_aims(made, seed=seed)
         files.append(save(made, out / f"optimisation_and_illumination.{kind}"))
