@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PACKAGE := .venv/.package
 TOOLS := .venv/.tools
+CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
 
 .PHONY: demo test test-slow lint format bench reproduction clean
 
@@ -16,6 +17,10 @@ test: $(TOOLS)
 test-slow: $(TOOLS)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dart]'
 	$(BIN)/python -m pytest -m slow
+
+# The core with kernels that check the bounds of every array; they have a cache of their own.
+test-bounds: $(TOOLS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(CORE:%=tests/test_%.py)
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ from tesselite.search.map_elites import batches
 from tesselite.tessellation.nearest.index import KINDS, build_index
 
 SQUARE = tl.FeatureSpace({"a": (0, 1), "b": (0, 1)})
+BOX, GRID = tl.Box(2), tl.GridTessellation(SQUARE, [4, 4])
 EXTREMES = (
     *(0.0, 0.3, 1.0, -3.0, 5e-324, 1e-310, 2.0**54, 2.0**60, 1e100, -1e100, 1e154, 1e155, -1e200),
     *(1.7e308, -1.7e308, np.inf, -np.inf, np.nan),
@@ -475,6 +476,42 @@ def test_an_archive_refuses_a_second_thread():
     archive.add(np.zeros((1, 2)), [9.0], [[0.5, 0.5]])
 
 
+def test_a_thread_of_the_loop_that_fails_leaves_nobody_waiting(monkeypatch):
+    """A helper that claims a chunk and then has no memory: the leader stops, and what it inserted before is noted."""
+    from tesselite.compiled import crew
+    from tesselite.search import loop
+
+    tl.illuminate(SLOPE, grid=3, evaluations=3000, batch_size=1024, threads=2, seed=1)  # compiles, which may take long
+    crew.claim(crew.new_control())
+    crew.wait_for_work(crew.new_control(), 0)
+    run, ended = loop._run_batches, []
+
+    def failing(leader, scratch, *task):
+        if leader:
+            return run(leader, scratch, *task)
+        while crew.claim(task[-1]) < 0:
+            if not crew.wait_for_work(task[-1], 0):
+                return None  # too late for this stretch
+        raise MemoryError
+
+    monkeypatch.setattr(loop, "_run_batches", failing)
+    search = tl.MapElites(BOX, GRID, initial=64, seed=1)
+
+    def go():
+        try:
+            list(batches(search, SLOPE, 10**8, batch_size=1024, threads=2))
+        except MemoryError:
+            ended.append(len(search.archive))
+
+    thread = threading.Thread(target=go, daemon=True)
+    thread.start()
+    thread.join(timeout=120)
+    assert ended
+    search.archive.merge(search.archive.copy())
+    niches = search.archive.elites().niches
+    assert len(set(niches.tolist())) == len(niches) == ended[0]
+
+
 def test_copies_of_an_archive_have_a_turn_of_their_own():
     archive = filled()
     with archive.one_at_a_time:
@@ -487,7 +524,6 @@ def test_copies_of_an_archive_have_a_turn_of_their_own():
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 HUGE = 10**400
-BOX, GRID = tl.Box(2), tl.GridTessellation(SQUARE, [4, 4])
 NUMBERS = {
     "bounds of features": lambda x: tl.FeatureSpace({"a": (0, x)}),
     "bounds of solutions": lambda x: tl.Box(2, 0, x),
@@ -529,7 +565,7 @@ def test_numbers_that_are_none_get_an_error_of_ours(name):
                 NUMBERS[name](value)
 
 
-@pytest.mark.parametrize("tessellation", [True, 3, "grid", object()], ids=str)
+@pytest.mark.parametrize("tessellation", [True, 3, "grid", object()], ids=lambda one: type(one).__name__)
 def test_a_tessellation_that_is_none_gets_an_error_of_ours(tessellation):
     with pytest.raises(ValueError, match=r"^tessellation: expected a grid or a CVT"):
         tl.illuminate(SLOPE, tessellation=tessellation, evaluations=10)

@@ -108,13 +108,16 @@ def report_done(control: Any) -> None:
 
 
 @kernel()
-def wait_until_done(control: Any, n_chunks: int) -> None:
-    """Wait for the chunks that other threads are still working on."""
+def wait_until_done(control: Any, n_chunks: int) -> bool:
+    """Wait for the chunks that other threads are still working on; False if the crew was dismissed before."""
     spins = 0
     while atomic_load(control, DONE) < n_chunks:
+        if atomic_load(control, STOP) != 0:
+            return False
         spins += 1
         if spins > _SPINS:
             yield_core()
+    return True
 
 
 @kernel()

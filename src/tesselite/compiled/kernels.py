@@ -86,8 +86,11 @@ def source_digest(module: str) -> str:
 
 
 def _writable_folder(name: str) -> str:
-    """A folder of this name among the kernels', marked as used now; empty where none can be written to."""
-    folder = cache_folder() / "kernels" / name
+    """A folder of this name among the kernels', marked as used now; empty where none can be written to.
+
+    Code that checks the bounds of arrays (NUMBA_BOUNDSCHECK, for debugging) has folders of its own.
+    """
+    folder = cache_folder() / "kernels" / (f"{name}-bounds" if _numba_config.BOUNDSCHECK else name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)

@@ -8,7 +8,7 @@ threads nor on where a stretch of batches is cut.
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -212,7 +212,8 @@ def _run_batches(
             spins = 0
             chunk = claim(control)
         if leader:
-            wait_until_done(control, n_chunks)
+            if not wait_until_done(control, n_chunks):  # a helper failed
+                return
             _insert(n_chunks, control[MESSAGE + 1], sign, batch, elites, ties, keys, rows, counts)
             counts[_DONE] += count
         else:
@@ -285,6 +286,8 @@ class CompiledLoop:
         self._address = problem.block_address()
         assert isinstance(search.variation, Operator)
         code, parameters, low, high, levels = search.variation.compiled(search.solution_space)
+        if not len(low) == len(high) == width:
+            raise ValueError(f"solution_space: expected {width} bounds, got {len(low)} low and {len(high)} high ones")
         self._variation = (code, parameters, low, high, levels, search.selection_key, search.variation_key)
         self._lookup = (search.archive.n_niches, *_lookup(search.archive.tessellation))
         words = words_per_offspring(code, width)
@@ -332,18 +335,19 @@ class CompiledLoop:
                 counts,
                 control,
             )
+            helping: list[Future[None]] = []
             try:
-                helping = (
-                    [self._pool.submit(_run_batches, False, scratch, *task) for scratch in self._scratch[1:]]
-                    if self._pool
-                    else []
-                )
+                for scratch in self._scratch[1:]:
+                    assert self._pool
+                    helping.append(self._pool.submit(_run_batches, False, scratch, *task))
+                    helping[-1].add_done_callback(lambda helper: dismiss(control) if helper.exception() else None)
                 _run_batches(True, self._scratch[0], *task)
-            finally:
-                dismiss(control)  # an error before the leader began must not leave the helpers waiting for ever
+            finally:  # whoever fails, nobody waits for ever, and what was inserted is noted
+                dismiss(control)
+                wait(helping)
+                archive.note_filled(int(counts[_ROWS]))
             for helper in helping:
                 helper.result()
-            archive.note_filled(int(counts[_ROWS]))
             archive.out_of_bounds += int(counts[_OUTSIDE])
             reasons = {
                 FITNESS_NOT_FINITE: int(counts[_BAD_FITNESS]),
