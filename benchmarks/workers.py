@@ -19,7 +19,8 @@ import numpy as np
 
 import tesselite as tl
 from measurement import keep_in_readme, table
-from tesselite.execution.execution import Execution, steps_of
+from tesselite.execution.choice import execution_of
+from tesselite.execution.execution import Job
 from tesselite.execution.workers import open_workers
 from tesselite.execution.workers.farm import Farm
 from tesselite.search.map_elites import MapElites
@@ -92,12 +93,13 @@ def overhead() -> str:
 
 def measured(problem: tl.Problem, wanted: object, evaluations: int, batch_size: int, **how: object) -> float:
     """Seconds for so many evaluations after the first batch, with all that a search does."""
-    execution = Execution(wanted, **how)
+    execution = execution_of(wanted, **how)
     with execution.open() as workers:
         search = search_on(problem)
         warm = batch_size
-        options = execution.options(warm + evaluations, workers)
-        steps = steps_of(execution, workers, options, search, problem, warm + evaluations, batch_size=batch_size)
+        job = Job(search, problem, warm + evaluations, batch_size)
+        execution.begin(job, workers)
+        steps = execution.steps(job, workers)
         while search.evaluations < warm:
             next(steps)
         began, first = time.perf_counter(), search.evaluations
@@ -141,12 +143,11 @@ def islands() -> str:
     for n in (1, 2):
         times = []
         for _ in range(ROUNDS):
-            execution = Execution(n, islands=n, exchange=10_000_000)
+            execution = execution_of(n, islands=n, exchange=10_000_000)
             with execution.open() as workers:
                 search = MapElites(problem.solutions, tessellation, initial=1000, seed=1)
                 total = 40_000_000 * n
-                options = execution.options(total, workers)
-                steps = steps_of(execution, workers, options, search, problem, total, batch_size=4096)
+                steps = execution.steps(Job(search, problem, total, 4096), workers)
                 next(steps)  # starts processes and loads compiled code
                 began, first = time.perf_counter(), search.evaluations
                 for _ in steps:

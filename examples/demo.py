@@ -10,7 +10,7 @@ import tesselite as tl
 from tesselite.cli.display import shown_construction, shown_progress
 from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 OUT = Path("demo")
 EVALUATIONS = 20_000
@@ -22,15 +22,15 @@ def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
     print("A robot in a maze, driven by networks that evolve: the best way to each of 1,000 kinds of trajectories.")
     print("(The very first run compiles for about a minute.)", flush=True)
     with shown_construction(quiet=False) as construction, shown_progress(quiet=False) as observer:
-        summary = start(
+        summary = run(
             tl.problems.maze("10d"),
-            out,
+            out=out,
             spec="maze:10d",
             n_niches=1000,
             evaluations=evaluations,
             initial=min(2000, evaluations),
             seed=1,
-            observer=observer,
+            progress=observer,
             construction=construction,
         )
     figures = summary.to_dict()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from hill_runs import make
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
 settings.load_profile("busy machines")
@@ -30,13 +30,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture(scope="module")
 def grid_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("grid") / "run"
-    return start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5)
+    return run(make(), out=folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5)
 
 
 @pytest.fixture(scope="module")
 def cvt_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cvt") / "run"
-    return start(make(), folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5)
+    return run(make(), out=folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5)
 
 
 @pytest.fixture

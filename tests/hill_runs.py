@@ -10,6 +10,7 @@ import pytest
 
 import tesselite as tl
 from tesselite.base.checksum import sealed
+from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import resume
 
 FEATURES = {"a": (0.0, 1.0), "b": (-1.0, 2.0)}
@@ -45,6 +46,11 @@ def edit_settings(folder: Path, **changes) -> None:
     about = {**json.loads(file.read_text()), **changes}
     about.pop("digest", None)
     file.write_text(json.dumps(sealed(about)))
+
+
+def command_of(folder: Path) -> str:
+    """The command that gives a run again."""
+    return RunFolder.open(folder).read().plan.command(folder)
 
 
 def refused(folder: Path, match: str, **options) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import tesselite as tl
 from tesselite.assessment.scenarios import assess_run
 from tesselite.problems.user_function import FunctionProblem
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 from tesselite.spaces.features import FeatureSpace
 
 SCENARIOS = ("ice", "night")
@@ -77,7 +77,8 @@ def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
 def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: int = 3000) -> Path:
     """A finished and assessed run of `walk`."""
     problem = walk()
-    start(problem, folder, spec="report_runs:walk", n_niches=n_niches, evaluations=evaluations, initial=500, seed=seed)
+    problem.spec = "report_runs:walk"
+    run(problem, out=folder, n_niches=n_niches, evaluations=evaluations, initial=500, seed=seed)
     assess_run(folder, problem)
     return folder
 
@@ -85,7 +86,9 @@ def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: i
 def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...] | None = None, **options: Any) -> Path:
     """A finished run of `bowl`, which no name finds again."""
     options = {"evaluations": 2000, "initial": 500, "seed": 1, "n_niches": 200, **options}
-    start(bowl(n, names), folder, spec=spec, **options)
+    problem = bowl(n, names)
+    problem.spec = spec
+    run(problem, out=folder, **options)
     return folder
 
 
@@ -93,7 +96,8 @@ def numbers_run(folder: Path, function: Any, features: FeatureSpace, width: int 
     """A finished run of a function of rows in the unit box, which no name finds again."""
     problem = FunctionProblem(function, solutions=tl.Box(width), features=features, batch=True, name=folder.name)
     options = {"evaluations": 600, "initial": 300, "seed": 1, "n_niches": 60, **options}
-    start(problem, folder, spec=folder.name, **options)
+    problem.spec = folder.name
+    run(problem, out=folder, **options)
     return folder
 
 

@@ -14,7 +14,7 @@ from tesselite.report.plots import plot_run
 from tesselite.report.principal import most_varied
 from tesselite.report.style import figure
 from tesselite.report.texts import apart, short
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 
 def filled(tessellation, features, fitness, direction="max"):
@@ -92,7 +92,7 @@ def test_which_features_vary_most():
 
 def test_the_mazes_map_is_as_on_the_page(tmp_path):
     assert maze("2d").y_down  # as the page's maps say
-    start(maze("2d"), tmp_path / "run", spec="maze:2d", grid=3, evaluations=20, initial=20, seed=1)
+    run(maze("2d"), out=tmp_path / "run", grid=3, evaluations=20, initial=20, seed=1)
     seen = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tesselite.report.plots.save", lambda made, path: seen.append(made.axes[0].get_ylim()) or path)

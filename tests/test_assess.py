@@ -328,10 +328,10 @@ def test_noise_is_noticed():
 
 
 def test_run_folder(tmp_path):
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
     problem = toy()
-    start(problem, tmp_path / "run", evaluations=300, grid=5, seed=1)
+    run(problem, out=tmp_path / "run", evaluations=300, grid=5, seed=1)
     found = assess_run(tmp_path / "run", problem)
     assert Assessment.load(tmp_path / "run" / "assessment.parquet").niches.tolist() == found.niches.tolist()
     with pytest.raises(ValueError, match="no run is here"):
@@ -339,11 +339,11 @@ def test_run_folder(tmp_path):
 
 
 def test_another_draw_never_replaces_what_was_found(tmp_path):
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
     calls = Calls()
     problem = toy(calls)
-    start(problem, tmp_path / "run", evaluations=300, grid=5, seed=1)
+    run(problem, out=tmp_path / "run", evaluations=300, grid=5, seed=1)
     everything = assess_run(tmp_path / "run", problem)
     calls.rows.clear()
     assert len(assess_run(tmp_path / "run", problem, seed=7)) == len(everything)  # all are taken: the seed says nothing

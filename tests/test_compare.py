@@ -350,18 +350,24 @@ def fall(x):
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
     from tesselite.problems import by_name
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "toy_compare.py").write_text(TOY)
     problem = by_name("toy_compare:walk")
     for seed in range(3):
-        start(
-            problem, tmp_path / f"fine-{seed}", spec="toy_compare:walk", evaluations=300, initial=100, grid=8, seed=seed
-        )
-        start(
+        run(
             problem,
-            tmp_path / f"rough-{seed}",
+            out=tmp_path / f"fine-{seed}",
+            spec="toy_compare:walk",
+            evaluations=300,
+            initial=100,
+            grid=8,
+            seed=seed,
+        )
+        run(
+            problem,
+            out=tmp_path / f"rough-{seed}",
             spec="toy_compare:walk",
             evaluations=300,
             initial=100,
@@ -387,10 +393,10 @@ def test_compare_folders(runs):
 
 def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
     from tesselite.problems import by_name
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
     for name in ("sphere:2", "rastrigin:2"):
-        start(by_name(name), runs / name[:6], spec=name, evaluations=200, grid=4, seed=1)
+        run(by_name(name), out=runs / name[:6], evaluations=200, grid=4, seed=1)
     with pytest.raises(ValueError, match=r"one problem or its variants, got sphere:2 in .*, rastrigin:2 in "):
         compare_folders({"a": [runs / "sphere"], "b": [runs / "rastri"]})
     with pytest.raises(ValueError, match="each run once, but it is in 'a' already"):
@@ -404,15 +410,15 @@ def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
 
 def test_what_a_reader_of_a_comparison_should_know(runs):
     from tesselite.problems import by_name
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
-    start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
+    run(by_name("toy_compare:walk"), out=runs / "long", evaluations=400, grid=2, seed=1)
     assert check_comparable({"a": [runs / "fine-0"], "b": [runs / "fine-1"]}) == []
     notes = check_comparable({"a": [runs / "fine-0"], "b": [runs / "long"]})
     assert len(notes) == 1
     assert "300 in" in notes[0]
     assert "400 in" in notes[0]
-    start(by_name("toy_compare:fall"), runs / "fall", spec="toy_compare:fall", evaluations=300, grid=2, seed=1)
+    run(by_name("toy_compare:fall"), out=runs / "fall", evaluations=300, grid=2, seed=1)
     notes = check_comparable({"a": [runs / "fine-0"], "b": [runs / "fall"]})
     assert len(notes) == 1
     assert "different problems or variants: toy_compare:walk in" in notes[0]
@@ -423,9 +429,9 @@ def test_what_a_reader_of_a_comparison_should_know(runs):
 def test_command_line(runs):
     from tesselite.cli.app import app
     from tesselite.problems import by_name
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
-    start(by_name("toy_compare:walk"), runs / "long", spec="toy_compare:walk", evaluations=400, grid=2, seed=1)
+    run(by_name("toy_compare:walk"), out=runs / "long", evaluations=400, grid=2, seed=1)
     run = CliRunner().invoke
     found = run(app, ["assess", "fine-0", "rough-0", "--share", "1", "--json"])
     assert found.exit_code == 0, found.output

@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 
 import worker_problems as problems
-from tesselite.execution.execution import Execution
 from tesselite.execution.workers import WorkersLost
 from tesselite.execution.workers.dask_cluster import DaskWorkers
 from tesselite.execution.workers.farm import Farm
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, run
 
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}
@@ -123,15 +122,15 @@ def test_workers_come_and_go(cluster):
 def test_a_scheduler_that_goes_away_leaves_a_run_that_can_be_resumed(cluster, tmp_path, asynchronous):
     folder = tmp_path / "run"
 
-    def kill(search, _):
+    def kill(search):
         if search.evaluations >= 200:
             cluster.scheduler.kill()
 
-    how = Execution(DaskWorkers(cluster.address, patience=3), asynchronous=asynchronous)
+    how = {"workers": DaskWorkers(cluster.address, patience=3), "asynchronous": asynchronous}
     with pytest.raises(WorkersLost, match="tesselite resume"):
-        start(problems.slow, folder, execution=how, observer=kill, **SETTINGS)
+        run(problems.slow, out=folder, **how, progress=kill, **SETTINGS)
     summary = resume(folder, problems.slow, workers=2)
     assert summary.search.evaluations == 400
     if not asynchronous:
-        start(problems.slow, tmp_path / "whole", **SETTINGS)
+        run(problems.slow, out=tmp_path / "whole", **SETTINGS)
         assert (folder / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()

@@ -16,7 +16,7 @@ from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
 from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths, plot_walk
 from tesselite.report.style import figure
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_the_command_films_the_elite_and_tells_the_speed_of_what_is_seen(tmp_pat
     monkeypatch.setattr(
         "tesselite.problems.hexapod_locomotion.film.film", lambda motion, out, title: shown.append((motion, title))
     )
-    start(hexapod("phase"), tmp_path / "run", spec="hexapod:phase", grid=2, evaluations=60, initial=60, seed=1)
+    run(hexapod("phase"), out=tmp_path / "run", grid=2, evaluations=60, initial=60, seed=1)
     best = Archive.load(tmp_path / "run" / "archive.parquet").best
     make_film(tmp_path / "run", "best", None, tmp_path / "a.gif", True)
     said = json.loads(capsys.readouterr().out)

@@ -13,7 +13,7 @@ import tesselite as tl
 from hill_runs import contents, make
 from tesselite.base.atomic import write_atomically
 from tesselite.cli import main
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, run
 
 SETTINGS = {"evaluations": 600, "grid": [5, 5], "initial": 200, "batch_size": 100, "seed": 1}
 
@@ -41,7 +41,7 @@ def test_what_was_found_before_an_error_in_a_callback_is_saved(tmp_path, workers
     with pytest.raises(ZeroDivisionError):
         tl.illuminate(make(), **SETTINGS, out=tmp_path / "run", progress=tired, workers=workers)
     resume(tmp_path / "run", make())
-    start(make(), tmp_path / "whole", **SETTINGS)
+    run(make(), out=tmp_path / "whole", **SETTINGS)
     ours, theirs = (tl.Archive.load(tmp_path / name / "archive.parquet") for name in ("run", "whole"))
     assert ours.equals(theirs)
 
@@ -51,14 +51,14 @@ def test_what_was_found_before_an_error_in_a_variation_is_saved(tmp_path):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        start(make(), tmp_path / "run", variation=tired, **SETTINGS)
+        run(make(), out=tmp_path / "run", variation=tired, **SETTINGS)
     assert len(tl.Archive.load(tmp_path / "run" / "archive.parquet")) > 0
 
 
 def test_a_variation_that_is_none_is_refused_before_anything_is_done(tmp_path):
     for wrong in ("gaussian:0.1", 5):
         with pytest.raises(ValueError, match="variation: expected an operator or a function"):
-            start(make(), tmp_path / "run", variation=wrong, **SETTINGS)
+            run(make(), out=tmp_path / "run", variation=wrong, **SETTINGS)
     assert not (tmp_path / "run").exists()
 
 
@@ -123,14 +123,14 @@ def test_the_usual_problems_are_found_by_name(tmp_path):
 
 @pytest.mark.parametrize("evaluations", [6e2, np.int64(600)])
 def test_a_budget_may_be_any_whole_number(tmp_path, evaluations):
-    start(make(), tmp_path / "run", **{**SETTINGS, "evaluations": 300})
+    run(make(), out=tmp_path / "run", **{**SETTINGS, "evaluations": 300})
     resume(tmp_path / "run", make(), evaluations=evaluations)
     assert json.loads((tmp_path / "run" / "settings.json").read_text())["evaluations"] == 600
 
 
 @pytest.mark.parametrize("evaluations", [700.5, np.nan, np.inf, "many"])
 def test_a_budget_that_is_no_number_leaves_the_run_alone(tmp_path, evaluations):
-    start(make(), tmp_path / "run", **SETTINGS)
+    run(make(), out=tmp_path / "run", **SETTINGS)
     before = contents(tmp_path / "run")
     with pytest.raises(ValueError, match="evaluations: expected a whole number"):
         resume(tmp_path / "run", make(), evaluations=evaluations)
@@ -139,7 +139,7 @@ def test_a_budget_that_is_no_number_leaves_the_run_alone(tmp_path, evaluations):
 
 @pytest.mark.parametrize("workers", [-1, "local:0", "nonsense"])
 def test_workers_that_are_not_there_do_not_change_the_budget(tmp_path, workers):
-    start(make(), tmp_path / "run", **SETTINGS)
+    run(make(), out=tmp_path / "run", **SETTINGS)
     before = contents(tmp_path / "run")
     with pytest.raises(ValueError, match="expected"):
         resume(tmp_path / "run", make(), evaluations=5000, workers=workers)
@@ -150,13 +150,13 @@ def test_a_variation_of_ones_own_is_asked_for_again(tmp_path):
     def shake(parents, space, rng):
         return np.clip(parents + 0.1 * rng.standard_normal(parents.shape), space.low, space.high)
 
-    start(make(), tmp_path / "run", variation=shake, **SETTINGS)
+    run(make(), out=tmp_path / "run", variation=shake, **SETTINGS)
     for file in ("archive.parquet", "progress.csv"):  # as if it had been killed before it saved itself
         (tmp_path / "run" / file).unlink()
     with pytest.raises(ValueError, match="started with a variation of your own; expected it again"):
         resume(tmp_path / "run", make())
     assert resume(tmp_path / "run", make(), variation=shake).search.evaluations == 600
-    start(make(), tmp_path / "plain", **SETTINGS)
+    run(make(), out=tmp_path / "plain", **SETTINGS)
     with pytest.raises(ValueError, match="variation: expected none"):
         resume(tmp_path / "plain", make(), variation=shake)
 
@@ -167,7 +167,7 @@ def test_a_variation_of_ones_own_is_asked_for_again(tmp_path):
 @pytest.mark.parametrize("name", ["archive.parquet", "settings.json", "progress.csv", "assessment.parquet"])
 def test_no_command_overwrites_the_files_of_a_run(tmp_path, run_main, name):
     folder = tmp_path / "run"
-    start(tl.problems.sphere(3), folder, spec="sphere:3", **SETTINGS)
+    run(tl.problems.sphere(3), out=folder, **SETTINGS)
     tl.assess(tl.Archive.load(folder / "archive.parquet"), tl.problems.sphere(3), out=folder / "assessment.parquet")
     before = contents(folder)
     for arguments in (

@@ -20,7 +20,7 @@ from hill_runs import FEATURES, contents, make, refused
 from tesselite.archive.file import load_archive, load_checkpoint
 from tesselite.base.atomic import write_atomically
 from tesselite.runs.folder import PROGRESS, RUN_FILES, RunFolder, progress_of
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, run
 
 # -- what is in it ---------------------------------------------------------------------------------------------------
 
@@ -35,8 +35,8 @@ def test_settings_say_everything_that_is_needed_to_run_again(cvt_run):
         "seed": 5,
     }
     assert about["variation"] == "iso_line:0.01,0.2"
-    assert about["niches"]["kind"] == "voronoi"
-    assert about["niches"]["n_niches"] == 30
+    assert about["niches"] == {"kind": "cvt", "n_niches": 30, "n_samples": None, "p": 2.0, "method": None}
+    assert about["execution"] == {"kind": "in process"}
     assert about["version"] == tl.__version__
     assert set(about["versions"]) == {"python", "numpy", "numba", "scipy", "pyarrow"}
     assert about["versions"]["numpy"] == np.__version__
@@ -131,7 +131,7 @@ def test_a_disk_that_fills_up_during_a_run_leaves_the_last_checkpoint(tmp_path, 
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match=r"cannot write .*: No space left on device") as caught:
-        start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, checkpoint_seconds=0)
+        run(make(), out=folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, checkpoint_seconds=0)
     assert caught.value.errno == errno.ENOSPC
     monkeypatch.undo()
     assert {f.name for f in folder.iterdir()} <= {".lock", *RUN_FILES}
@@ -168,12 +168,12 @@ def test_a_disk_that_is_really_full(tmp_path):
         pytest.skip("cannot mount a small disk here")
     try:
         with pytest.raises(OSError, match=r"cannot write .*: No space left on device"):
-            start(make(), disk / "run", evaluations=10**9, grid=100, batch_size=50, seed=5, checkpoint_seconds=0)
+            run(make(), out=disk / "run", evaluations=10**9, grid=100, batch_size=50, seed=5, checkpoint_seconds=0)
         archive, state = load_checkpoint(disk / "run" / "archive.parquet")
         assert state is not None
         assert 0 < len(archive) < state["evaluations"]
         RunFolder.open(disk / "run").read_progress()
-        RunFolder.open(disk / "run").read_settings()
+        RunFolder.open(disk / "run").read()
     finally:
         subprocess.run(["umount", "--lazy", disk], check=True)
 
@@ -188,7 +188,7 @@ def test_a_folder_in_use_is_refused_by_run_and_resume(grid_folder):
 
     free = grid_folder.parent / "free"
     with RunFolder.create(free), pytest.raises(ValueError, match="another process is running here"):
-        start(make(), free, evaluations=100, grid=3)
+        run(make(), out=free, evaluations=100, grid=3)
 
 
 def test_another_process_cannot_run_in_a_folder_in_use(grid_folder):
@@ -237,15 +237,15 @@ def test_a_process_that_came_and_went_before_the_lock_is_noticed(tmp_path, grid_
 def test_a_new_run_refuses_folders_that_hold_something(tmp_path, grid_folder):
     before = contents(grid_folder)
     with pytest.raises(ValueError, match="holds a run already; continue it with `tesselite resume"):
-        start(make(), grid_folder, evaluations=100, grid=3)
+        run(make(), out=grid_folder, evaluations=100, grid=3)
     assert contents(grid_folder) == before
     foreign = tmp_path / "thesis"
     foreign.mkdir()
     (foreign / "chapter.txt").write_text("precious")
     with pytest.raises(ValueError, match="is not empty and holds no run"):
-        start(make(), foreign, evaluations=100, grid=3)
+        run(make(), out=foreign, evaluations=100, grid=3)
     with pytest.raises(ValueError, match="expected a folder for the run, found a file"):
-        start(make(), foreign / "chapter.txt", evaluations=100, grid=3)
+        run(make(), out=foreign / "chapter.txt", evaluations=100, grid=3)
     assert [f.name for f in foreign.iterdir()] == ["chapter.txt"]
     with pytest.raises(ValueError, match="no run is here"):
         resume(foreign)
@@ -260,7 +260,7 @@ def test_what_a_run_killed_at_its_start_left_does_not_block_the_next(tmp_path, c
     (folder / ".settings.json.abcd_123.tesselite-part.json").write_text("{")
     (folder / ".centroids.parquet.abcd_123.tesselite-part.parquet").write_text("PAR1")
     shutil.copy(cvt_folder / "centroids.parquet", folder)
-    start(make(), folder, evaluations=100, grid=3)
+    run(make(), out=folder, evaluations=100, grid=3)
     (folder / ".archive.parquet.abcd_123.tesselite-part.parquet").write_text("PAR1")
     theirs = {
         ".settings.json.swp",
@@ -317,7 +317,7 @@ def test_parts_that_a_killed_process_left_are_removed_and_those_in_use_stay(tmp_
 )
 def test_wrong_options_are_refused_before_anything_is_kept(tmp_path, options):
     with pytest.raises(ValueError, match=r"expected|needs|niches"):
-        start(make(), tmp_path / "run", **{"evaluations": 100, "grid": 3, **options})
+        run(make(), out=tmp_path / "run", **{"evaluations": 100, "grid": 3, **options})
     assert not (tmp_path / "run").exists() or not contents(tmp_path / "run")
 
 
@@ -327,8 +327,8 @@ def test_a_run_in_which_nothing_is_valid_shows_the_error_and_can_be_started_agai
         raise KeyError("left leg")
 
     with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 20 .*in broken.*KeyError: 'left leg'"):
-        start(broken, tmp_path / "run", evaluations=100, grid=3, batch_size=20, checkpoint_seconds=0)
-    start(make(), tmp_path / "run", evaluations=100, grid=3)
+        run(broken, out=tmp_path / "run", evaluations=100, grid=3, batch_size=20, checkpoint_seconds=0)
+    run(make(), out=tmp_path / "run", evaluations=100, grid=3)
 
 
 def test_a_variation_of_ones_own_is_called_as_often_as_without_a_folder(tmp_path):

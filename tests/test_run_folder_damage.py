@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import tesselite as tl
-from hill_runs import edit_settings, make, refused
+import worker_problems
+from hill_runs import contents, edit_settings, make, refused
 from tesselite.archive.file import load_archive
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, run
 
 
 @pytest.mark.parametrize(
@@ -29,12 +30,14 @@ def test_damaged_settings_are_refused(grid_folder, text):
 
 def test_settings_of_wrong_kinds_are_refused(grid_folder):
     original = (grid_folder / "settings.json").read_text()
-    pairs = {"asynchronous": True, "budgets": [[0, 2000]]}
     for change in (
         *({"evaluations": "many"}, {"seed": None}, {"batch_size": True}, {"niches": {}}, {"niches": 3}),
-        {"options": []},
-        *({"options": {**pairs, "windows": wrong}} for wrong in ([], [[0]], [[0, "4"]], [[5, 4]], [[0, 4], 3], None)),
-        *({"options": {**pairs, "windows": [[0, 4]], "budgets": wrong}} for wrong in ({}, [[0, 0]], [[0, 9], [-1, 9]])),
+        *(
+            {"execution": wrong}
+            for wrong in ([], {}, {"kind": "batches"}, {"kind": "batches", "workers": 0}, {"kind": []})
+        ),
+        {"execution": {"kind": "batches", "workers": 2, "retries": "two", "timeout": None}},
+        {"execution": {"kind": "batches", "workers": 2, "retries": 2, "timeout": -1.0}},
     ):
         (grid_folder / "settings.json").write_text(original)
         edit_settings(grid_folder, **change)
@@ -46,12 +49,11 @@ def test_settings_of_wrong_kinds_are_refused(grid_folder):
 def test_another_format_is_refused_and_another_version_only_on_request(grid_folder, grid_run):
     edit_settings(grid_folder, format=99, version="9.0")
     refused(grid_folder, r"written in format 99 by tesselite 9\.0; this is .* reads formats 1 to 2")
-    edit_settings(grid_folder, format=1)
+    edit_settings(grid_folder, format=2)
     refused(grid_folder, r"started by tesselite 9\.0, this is .*--other-version")
-    edit_settings(grid_folder, evaluations=2500)
-    summary = resume(grid_folder, make(), other_version=True)
+    summary = resume(grid_folder, make(), other_version=True, evaluations=2500)
     assert summary.search.evaluations == 2500
-    assert RunFolder.open(grid_folder).read_settings()[1] == tl.__version__
+    assert RunFolder.open(grid_folder).read().version == tl.__version__
 
 
 def test_settings_that_are_not_as_they_were_written_are_refused(grid_folder):
@@ -68,13 +70,57 @@ def test_settings_that_are_not_as_they_were_written_are_refused(grid_folder):
     assert resume(grid_folder, make()).search.evaluations == 2000
 
 
-def test_settings_of_the_format_without_a_digest_are_read(grid_folder):
-    file = grid_folder / "settings.json"
+def old_run(name: str, tmp_path: Path) -> Path:
+    """A run of the first format, as version 0.1.0 left it in November 2026; all but the grid's were stopped."""
+    return Path(shutil.copytree(Path(__file__).parent / "data" / "format-1" / name, tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["grid", "cvt", "given", "asynchronous", "islands"])
+def test_runs_of_the_first_format_are_read_and_go_on(name, tmp_path):
+    folder = old_run(name, tmp_path)
+    before = contents(folder)
+    stored = RunFolder.open(folder).read()
+    assert (stored.plan.evaluations, stored.plan.seed) == (120, 3)
+    kinds = {"asynchronous": "asynchronous", "islands": "islands"}
+    assert stored.plan.execution.kind == kinds.get(name, "in process")
+    assert stored.plan.niches.to_dict()["kind"] == {"cvt": "cvt", "given": "given"}.get(name, "grid")
+    assert contents(folder) == before
+    ended = resume(folder, getattr(worker_problems, stored.plan.problem.partition(":")[2]), evaluations=160)
+    assert (ended.evaluations, ended.archive.tessellation.fingerprint()) == (160, stored.niches_fingerprint)
+    again = RunFolder.open(folder).read()
+    assert again.planned == stored.planned
+    assert again.plan.evaluations == 160
+    assert json.loads((folder / "settings.json").read_text())["format"] == 2
+
+
+def test_windows_and_budgets_of_the_first_format_are_checked(tmp_path):
+    folder = old_run("asynchronous", tmp_path)
+    file = folder / "settings.json"
     about = json.loads(file.read_text())
-    del about["digest"]
-    file.write_text(json.dumps(about | {"format": 1, "evaluations": 2100}))
-    assert resume(grid_folder, make(), evaluations=2200).search.evaluations == 2200
-    assert json.loads(file.read_text())["format"] == 2
+    for name, wrong in (
+        *(("windows", wrong) for wrong in ([], [[0]], [[0, "4"]], [[5, 4]], [[0, 4], 3], None)),
+        *(("budgets", wrong) for wrong in ({}, [[0, 0]], [[0, 9], [-1, 9]])),
+    ):
+        file.write_text(json.dumps({**about, "options": {**about["options"], name: wrong}}))
+        refused(folder, r"settings\.json: damaged", problem=worker_problems.good)
+
+
+def test_damaged_events_are_refused_and_one_that_was_cut_off_has_not_happened(grid_folder):
+    file = grid_folder / "events.jsonl"
+    resume(grid_folder, make(), evaluations=2100)
+    text = file.read_text()
+    assert [json.loads(line)["event"] for line in text.splitlines()] == ["niches", "budget"]
+    for wrong in (
+        text.replace("2100", "2101"),
+        text.replace('"at": 2000', '"at": 1999'),
+        "3\n",
+        '{"event": "budget"}\n',
+    ):
+        file.write_text(wrong)
+        refused(grid_folder, r"events\.jsonl: damaged in line")
+    file.write_text(text + text.splitlines()[1][:40])
+    assert resume(grid_folder, make(), evaluations=2200).evaluations == 2200
+    assert [json.loads(line)["event"] for line in file.read_text().splitlines()] == ["niches", "budget", "budget"]
 
 
 def truncate(file: Path) -> None:
@@ -127,7 +173,7 @@ def test_no_flipped_byte_of_an_archive_goes_unnoticed(grid_run, tmp_path):
 
 
 def test_the_archive_of_another_run_is_refused(grid_folder, tmp_path):
-    other = start(make(), tmp_path / "b", evaluations=500, grid=[6, 7], batch_size=50, initial=200, seed=6)
+    other = run(make(), out=tmp_path / "b", evaluations=500, grid=[6, 7], batch_size=50, initial=200, seed=6)
     shutil.copy(other.folder / "archive.parquet", grid_folder)
     refused(grid_folder, r"archive\.parquet: saved by a search with seed 6, this has 5")
 

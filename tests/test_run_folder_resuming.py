@@ -13,8 +13,9 @@ import pytest
 import tesselite as tl
 from hill_runs import contents, make, refused
 from tesselite.archive.file import load_archive, load_checkpoint
+from tesselite.runs.carry_on import Interrupted
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.run import Interrupted, resume, start
+from tesselite.runs.run import resume, run
 
 # -- resuming --------------------------------------------------------------------------------------------------------
 
@@ -32,8 +33,8 @@ def test_extending_the_budget_continues_the_search(grid_folder, tmp_path):
     refused(grid_folder, "expected at least the 2000", evaluations=1999)
     old = (grid_folder / "progress.csv").read_text()
     summary = resume(grid_folder, make(), evaluations=3000)
-    assert RunFolder.open(grid_folder).read_settings()[0].evaluations == 3000
-    longer = start(make(), tmp_path / "b", evaluations=3000, grid=[6, 7], batch_size=50, initial=200, seed=5)
+    assert RunFolder.open(grid_folder).read().plan.evaluations == 3000
+    longer = run(make(), out=tmp_path / "b", evaluations=3000, grid=[6, 7], batch_size=50, initial=200, seed=5)
     assert (grid_folder / "archive.parquet").read_bytes() == (longer.folder / "archive.parquet").read_bytes()
     assert (grid_folder / "progress.csv").read_text().startswith(old)
     rows = RunFolder.open(grid_folder).read_progress()
@@ -49,15 +50,15 @@ class Crash(Exception):
 def test_progress_beyond_the_checkpoint_is_cut_and_written_again(tmp_path, grid_run, stop_at):
     folder = tmp_path / "run"
 
-    def crash(search, budget):
+    def crash(search):
         if search.evaluations == stop_at:
-            place.write_checkpoint(search)
+            place.write_checkpoint(search.search)
         if search.evaluations == min(stop_at + 150, 2000):
             raise Crash
 
     place = RunFolder(folder)
     with pytest.raises(Crash):
-        start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, observer=crash)
+        run(make(), out=folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, progress=crash)
     with (folder / "progress.csv").open("a") as file:
         file.write("2050,0.1")  # a row that was cut off
     resume(folder, make())
@@ -70,27 +71,25 @@ def test_progress_beyond_the_checkpoint_is_cut_and_written_again(tmp_path, grid_
 
 
 def test_a_run_that_crashed_before_its_first_checkpoint_starts_over(tmp_path, cvt_run):
-    def crash(search, budget):
+    def crash(search):
         raise KeyboardInterrupt
 
     folder = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
-        start(make(), folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5, observer=crash)
+        run(make(), out=folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5, progress=crash)
     assert not (folder / "archive.parquet").exists()
     resume(folder, make())
     assert (folder / "archive.parquet").read_bytes() == (cvt_run.folder / "archive.parquet").read_bytes()
 
 
 def test_a_run_that_crashed_while_its_niches_were_constructed_can_be_resumed(tmp_path, cvt_run, monkeypatch):
-    from tesselite.runs import run
-
     def crash(*_, **__):
         raise KeyboardInterrupt
 
     folder = tmp_path / "run"
-    monkeypatch.setattr(run, "tessellate", crash)
+    monkeypatch.setattr("tesselite.tessellation.niches.Cvt.tessellate", crash)
     with pytest.raises(KeyboardInterrupt):
-        start(make(), folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5)
+        run(make(), out=folder, evaluations=1000, n_niches=30, batch_size=50, initial=200, seed=5)
     assert set(contents(folder)) == {"settings.json"}
     monkeypatch.undo()
     resume(folder, make())
@@ -102,15 +101,15 @@ def test_a_signal_finishes_the_batch_saves_and_says_how_to_resume(tmp_path, grid
     folder = tmp_path / "run"
     handlers = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)]
 
-    def hit(search, budget):
+    def hit(search):
         if search.evaluations == 450:
             signal.raise_signal(number)  # in this thread: os.kill may choose another, and Python notices later
 
     advice = r"continue with: tesselite\.resume\(.*run', problem\)"
     with pytest.raises(Interrupted, match=rf"stopped by {number.name}; {advice}") as stop:
-        start(make(), folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, observer=hit)
+        run(make(), out=folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, progress=hit)
     assert stop.value.signal_number == number
-    assert "once more to stop at once" in capfd.readouterr().err
+    assert "press Ctrl-C again to stop immediately" in capfd.readouterr().err
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)] == handlers
     _, state = load_checkpoint(folder / "archive.parquet")
     assert state is not None
@@ -120,13 +119,13 @@ def test_a_signal_finishes_the_batch_saves_and_says_how_to_resume(tmp_path, grid
 
 
 def test_a_second_interrupt_stops_at_once(tmp_path):
-    def hit(search, budget):
+    def hit(search):
         # In this thread, one after the other: by os.kill both could be pending at once, and SIGINT be handled first.
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        start(make(), tmp_path / "run", evaluations=2000, grid=[6, 7], batch_size=50, seed=5, observer=hit)
+        run(make(), out=tmp_path / "run", evaluations=2000, grid=[6, 7], batch_size=50, seed=5, progress=hit)
 
 
 def test_a_run_with_a_variation_of_the_users_own_is_resumed_with_it(tmp_path):
@@ -134,8 +133,8 @@ def test_a_run_with_a_variation_of_the_users_own_is_resumed_with_it(tmp_path):
         return np.clip(parents + rng.normal(0, 0.1, parents.shape), space.low, space.high)
 
     options = {"grid": [6, 7], "batch_size": 50, "initial": 100, "seed": 3, "variation": shake}
-    whole = start(make(), tmp_path / "whole", evaluations=600, **options)
-    part = start(make(), tmp_path / "part", evaluations=300, **options)
+    whole = run(make(), out=tmp_path / "whole", evaluations=600, **options)
+    part = run(make(), out=tmp_path / "part", evaluations=300, **options)
     resume(part.folder, make(), evaluations=600, variation=shake)
     assert (part.folder / "archive.parquet").read_bytes() == (whole.folder / "archive.parquet").read_bytes()
 
@@ -168,7 +167,7 @@ def test_a_run_of_an_importable_problem_can_be_resumed_by_its_name(tmp_path, mon
     from importable_problem import walk
 
     tl.illuminate(walk, evaluations=100, grid=5, seed=1, out=tmp_path / "run")
-    assert RunFolder.open(tmp_path / "run").read_settings()[0].problem == "importable_problem:walk"
+    assert RunFolder.open(tmp_path / "run").read().plan.problem == "importable_problem:walk"
     assert resume(tmp_path / "run", evaluations=200).search.evaluations == 200
 
 

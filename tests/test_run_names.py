@@ -7,8 +7,10 @@ import signal
 import pytest
 
 import tesselite as tl
-from tesselite.report.page.run_data import command_of, read_run
-from tesselite.runs.run import Interrupted, resume, start
+from hill_runs import command_of
+from tesselite.runs.carry_on import Interrupted
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.run import resume, run
 
 SCALED = """
 import numpy as np
@@ -24,7 +26,7 @@ def sums(x, scenario):
 
 
 def interrupted_at(evaluations):
-    def observe(search, budget):
+    def observe(search):
         if search.evaluations == evaluations:  # once: a second one stops at once
             signal.raise_signal(signal.SIGINT)  # in this thread: os.kill may choose another
 
@@ -41,17 +43,16 @@ def nameless():
 
 def test_the_advice_after_ctrl_c_fits_the_problem(tmp_path):
     with pytest.raises(Interrupted, match=r"continue with: tesselite\.resume\('.*run', problem\)$"):
-        start(nameless(), tmp_path / "run", evaluations=2000, grid=4, seed=1, observer=interrupted_at(400))
+        run(nameless(), out=tmp_path / "run", evaluations=2000, grid=4, seed=1, progress=interrupted_at(400))
     with pytest.raises(ValueError, match=r"started from Python on 'slow', .* tesselite\.resume\('.*run', problem\)"):
         resume(tmp_path / "run")
     assert resume(tmp_path / "run", nameless()).archive.coverage == 1.0
-    assert command_of(read_run(tmp_path / "run")).startswith("No command gives this run again")
+    assert command_of(tmp_path / "run").startswith("No command gives this run again")
     with pytest.raises(Interrupted, match=r"problem, variation=\.\.\.\)$"):
-        start(
-            nameless(), tmp_path / "own", evaluations=2000, grid=4, seed=1, observer=interrupted_at(400),
+        run(nameless(), out=tmp_path / "own", evaluations=2000, grid=4, seed=1, progress=interrupted_at(400),
             variation=lambda parents, space, rng: parents,
         )  # fmt: skip
-    assert "with a variation of its own" in command_of(read_run(tmp_path / "own"))
+    assert "with a variation of its own" in command_of(tmp_path / "own")
 
 
 def test_ctrl_c_is_no_error_that_a_sweep_would_pass_over():
@@ -67,7 +68,7 @@ def test_a_built_in_problem_from_python_goes_on_in_the_shell(tmp_path):
     ):
         folder = tmp_path / name.replace(":", "-")
         tl.illuminate(problem, grid=4, evaluations=300, initial=100, seed=1, out=folder)
-        assert read_run(folder).settings.problem == name
+        assert RunFolder.open(folder).read().plan.problem == name
         assert resume(folder, evaluations=400).search.evaluations == 400
 
 
@@ -81,7 +82,7 @@ def test_scales_of_the_users_own_keep_no_command_from_reading_a_run(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     (tmp_path / "own_scales.py").write_text(SCALED)
     monkeypatch.syspath_prepend(str(tmp_path))
-    start(by_name("own_scales:sums"), tmp_path / "run", spec="own_scales:sums", evaluations=400, seed=1, **niches)
+    run(by_name("own_scales:sums"), out=tmp_path / "run", evaluations=400, seed=1, **niches)
     for words in (["info"], ["export"], ["assess"], ["plot"], ["report"]):
         found = CliRunner().invoke(app, [*words, "run"])
         assert found.exit_code == 0, (words, found.output, found.exception)
@@ -90,11 +91,10 @@ def test_scales_of_the_users_own_keep_no_command_from_reading_a_run(tmp_path, mo
 
 
 def test_the_command_of_islands_and_of_an_asynchronous_run_names_them(tmp_path):
-    from tesselite.execution.execution import Execution
 
     arm = tl.problems.arm(3)
     options = {"evaluations": 400, "grid": 4, "initial": 100, "batch_size": 50, "seed": 1}
-    start(arm, tmp_path / "islands", **options, execution=Execution(workers=1, islands=2, exchange=100))
-    assert " --islands 2 --exchange 100 " in command_of(read_run(tmp_path / "islands"))
-    start(arm, tmp_path / "steady", **options, execution=Execution(workers=1, asynchronous=True))
-    assert " --asynchronous --workers 1 " in command_of(read_run(tmp_path / "steady"))
+    run(arm, out=tmp_path / "islands", **options, workers=1, islands=2, exchange=100)
+    assert " --islands 2 --exchange 100 " in command_of(tmp_path / "islands")
+    run(arm, out=tmp_path / "steady", **options, workers=1, asynchronous=True)
+    assert " --asynchronous --workers 1 " in command_of(tmp_path / "steady")

@@ -15,10 +15,9 @@ import pytest
 
 import tesselite as tl
 import worker_problems as problems
-from tesselite.execution.execution import Execution
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers.processes import Processes
-from tesselite.runs.run import replay, resume, start
+from tesselite.runs.run import replay, resume, run
 
 SECONDS = float(os.environ.get("TESSELITE_SOAK_SECONDS", "600"))
 
@@ -45,10 +44,8 @@ def test_a_long_run_with_every_kind_of_fault(tmp_path):
     killer.start()
     until, evaluations = time.monotonic() + SECONDS, 1000
     try:
-        how = Execution(workers(), timeout=2.0, asynchronous=True)
-        summary = start(
-            problems.troubled, folder, evaluations=evaluations, grid=[10, 10], initial=200, seed=1, execution=how
-        )
+        how = {"workers": workers(), "timeout": 2.0, "asynchronous": True}
+        summary = run(problems.troubled, out=folder, evaluations=evaluations, grid=[10, 10], initial=200, seed=1, **how)
         while time.monotonic() < until:
             evaluations += 2000
             summary = resume(folder, problems.troubled, evaluations=evaluations, workers=workers(), timeout=2.0)

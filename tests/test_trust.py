@@ -183,8 +183,8 @@ def test_where_a_module_is_is_found_without_importing_it(tmp_path, monkeypatch):
 
 def test_a_scheduler_that_a_foreign_run_names_is_not_connected_to(theirs, command, monkeypatch):
     """Dask unpickles what a scheduler sends: whoever runs it can run anything here."""
-    kept = {"workers": "tcp://203.0.113.9:8786", "timeout": None, "retries": 2}
-    edit_settings(theirs, problem="sent_module:jump", evaluations=100, protection=kept)
+    kept = {"kind": "batches", "workers": "tcp://203.0.113.9:8786", "timeout": None, "retries": 2}
+    edit_settings(theirs, problem="sent_module:jump", evaluations=100, execution=kept)
     opened = []
     monkeypatch.setattr("tesselite.execution.workers.dask_cluster.DaskWorkers", lambda *given: opened.append(given))
     before = contents(theirs)

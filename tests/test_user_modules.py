@@ -14,7 +14,7 @@ import pytest
 
 import tesselite as tl
 from tesselite.cli import main
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
@@ -92,7 +92,7 @@ def test_a_worker_that_imports_a_module_starts_no_search():
 def test_whatever_evaluates_is_refused_while_a_module_is_imported(make, grid_folder):
     calls = {
         "resume": f"tl.resume({str(grid_folder)!r}, jump)",
-        "start": "from tesselite.runs.run import start; start(jump, 'x', evaluations=9, grid=3)",
+        "start": "from tesselite.runs.run import run; run(jump, out='x', evaluations=9, grid=3)",
         "assess": "archive = tl.Archive(tl.GridTessellation(jump.features, 2), 2)\n"
         "archive.add([[0.1, 0.2]], [0.0], [[0.1, 0.2]])\ntl.assess(archive, jump)",
     }
@@ -110,7 +110,7 @@ def test_the_examples_of_the_readme_are_modules_that_run_on_workers(tmp_path):
         Path(f"example_{number}.py").write_text(text)
         importlib.invalidate_caches()
         problem = tl.problems.by_name(f"example_{number}:jump")
-        start(problem, tmp_path / f"run-{number}", evaluations=10, grid=3)
+        run(problem, out=tmp_path / f"run-{number}", evaluations=10, grid=3)
 
 
 # -- output ------------------------------------------------------------------------------------------------------------

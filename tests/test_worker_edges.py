@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -18,31 +17,31 @@ import tesselite as tl
 import worker_problems as problems
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.interruption import uninterrupted
-from tesselite.execution.asynchronous import steady_steps
-from tesselite.execution.execution import Execution
+from tesselite.execution.asynchronous import Asynchronous
+from tesselite.execution.execution import Job
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import WorkersLost
 from tesselite.execution.workers.executor import ExecutorWorkers
-from tesselite.execution.workers.farm import Farm, Result
+from tesselite.execution.workers.farm import Result
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.processes import Processes
 from tesselite.execution.workers.task import Outcome, Task, Workers
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.run import replay, resume, start
+from tesselite.runs.run import replay, resume, run
 from tesselite.search.map_elites import MapElites, batches
 
 SETTINGS = {"evaluations": 120, "grid": [8, 8], "initial": 40, "batch_size": 20, "seed": 3}
 
 
 def threads(n):
-    return Execution(lambda: ThreadPoolExecutor(n), asynchronous=True)
+    return {"workers": lambda: ThreadPoolExecutor(n), "asynchronous": True}
 
 
 # -- asynchronous runs -------------------------------------------------------------------------------------------------
 
 
 def test_an_asynchronous_run_killed_before_its_last_save_gets_its_archive(tmp_path):
-    summary = start(problems.good, tmp_path / "run", execution=threads(2), **SETTINGS)
+    summary = run(problems.good, out=tmp_path / "run", **threads(2), **SETTINGS)
     whole = (tmp_path / "run" / "archive.parquet").read_bytes()
     (tmp_path / "run" / "archive.parquet").unlink()  # all results are in the log, but nothing was saved
     lines = (tmp_path / "run" / "progress.csv").read_text().splitlines(keepends=True)
@@ -58,17 +57,15 @@ def test_workers_that_join_get_work_and_the_run_can_still_be_replayed(tmp_path):
     pool = ThreadPoolExecutor(4)
     workers = ExecutorWorkers(pool, n=1)
 
-    def join(search, _):
+    def join(search):
         workers.n = 1 if search.evaluations < 30 else 4
 
-    summary = start(
-        problems.uneven, tmp_path / "run", execution=Execution(workers, asynchronous=True), observer=join, **SETTINGS
-    )
-    windows = json.loads((tmp_path / "run" / "settings.json").read_text())["options"]["windows"]
+    summary = run(problems.uneven, out=tmp_path / "run", workers=workers, asynchronous=True, progress=join, **SETTINGS)
+    windows = RunFolder.open(tmp_path / "run").read().events.changes("window")
     assert windows == [[0, 2], [31, 8]]
     assert replay(tmp_path / "run", problems.uneven).archive.equals(summary.archive)
     more = resume(tmp_path / "run", problems.uneven, evaluations=200, workers=lambda: ThreadPoolExecutor(2))
-    windows = json.loads((tmp_path / "run" / "settings.json").read_text())["options"]["windows"]
+    windows = RunFolder.open(tmp_path / "run").read().events.changes("window")
     assert windows == [[0, 2], [31, 8], [120, 4]]
     assert replay(tmp_path / "run", problems.uneven).archive.equals(more.archive)
     pool.shutdown()
@@ -116,7 +113,10 @@ class Machines(Workers):
 def test_all_workers_are_busy_again_after_machines_were_lost(ends):
     search = MapElites(problems.good.solutions, tl.GridTessellation(problems.good.features, 8), initial=20, seed=1)
     machines = Machines(ends)
-    for _ in steady_steps(search, Farm(machines, problems.good), 400, windows=[[0, 16]]):
+    job, how = Job(search, problems.good, 400), Asynchronous(machines)
+    how.begin(job, machines)
+    assert job.events.changes("window") == [[0, 16]]
+    for _ in how.steps(job, machines):
         pass
     assert search.evaluations == 400
     assert sum(search.archive.invalid.values()) == 0
@@ -178,7 +178,7 @@ def test_a_death_is_noticed_though_a_child_holds_the_connection(tmp_path):
 
 
 def test_a_run_that_goes_on_without_workers_uses_their_log(tmp_path):
-    search = start(problems.good, tmp_path / "run", **{**SETTINGS, "evaluations": 60}).search
+    search = run(problems.good, out=tmp_path / "run", **{**SETTINGS, "evaluations": 60}).search
     log = EvaluationLog(tmp_path / "run", 2)
     for number, row in list(enumerate(search.propose(20, 60), 60))[3:18]:
         fitness, features = problems.value(row)
@@ -190,12 +190,12 @@ def test_a_run_that_goes_on_without_workers_uses_their_log(tmp_path):
     )
     resume(tmp_path / "run", counted, evaluations=120)
     assert len(calls) == 60 - 15
-    start(problems.good, tmp_path / "whole", **SETTINGS)
+    run(problems.good, out=tmp_path / "whole", **SETTINGS)
     assert (tmp_path / "run" / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
 
 
 def test_a_folder_is_free_after_its_run_though_a_forked_process_has_the_file(tmp_path):
-    start(problems.good, tmp_path / "run", **SETTINGS)
+    run(problems.good, out=tmp_path / "run", **SETTINGS)
     sleeper = get_context("fork").Process(target=time.sleep, args=(30,))
     with RunFolder.open(tmp_path / "run"):
         sleeper.start()

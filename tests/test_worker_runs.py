@@ -17,26 +17,30 @@ import pytest
 
 import tesselite as tl
 import worker_problems as problems
-from tesselite.base.checksum import sealed
+from hill_runs import command_of
 from tesselite.base.threads import available_threads
 from tesselite.cli import main
 from tesselite.execution.asynchronous import SteadyState
-from tesselite.execution.execution import Execution
-from tesselite.execution.islands import island_steps
+from tesselite.execution.batches import Batches
+from tesselite.execution.choice import execution_of
+from tesselite.execution.execution import Job
+from tesselite.execution.in_process import IN_PROCESS
+from tesselite.execution.islands import Islands
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import WorkersLost
 from tesselite.execution.workers.executor import ExecutorWorkers
 from tesselite.execution.workers.farm import Farm, Result
 from tesselite.execution.workers.processes import Processes
 from tesselite.report.page.payload import Payload
-from tesselite.report.page.run_data import command_of, describe_run, read_run
+from tesselite.report.page.run_data import describe_run, read_run
+from tesselite.runs.carry_on import Interrupted
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.run import Interrupted, replay, resume, start
+from tesselite.runs.run import replay, resume, run
 from tesselite.search.map_elites import MapElites
 
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 400, "grid": [8, 8], "initial": 100, "batch_size": 50, "seed": 3}
-ON_TWO = Execution(workers=2)
+ON_TWO = {"workers": 2}
 RECORD = 44  # bytes of a record of the log with two features
 
 
@@ -65,14 +69,14 @@ def tesselite_run(folder, *options, problem="worker_problems:slow", **more):
 
 @pytest.mark.parametrize("problem", [problems.good, problems.faulty, problems.compiled], ids=lambda p: p.name)
 def test_workers_leave_the_same_bytes(tmp_path, problem):
-    start(problem, tmp_path / "here", **SETTINGS)
-    start(problem, tmp_path / "there", execution=ON_TWO, **SETTINGS)
+    run(problem, out=tmp_path / "here", **SETTINGS)
+    run(problem, out=tmp_path / "there", **ON_TWO, **SETTINGS)
     assert archive_bytes(tmp_path / "here") == archive_bytes(tmp_path / "there")
     assert not (tmp_path / "there" / "evaluations.log").exists()
 
 
 def test_failures_are_kept_with_their_solutions(tmp_path):
-    summary = start(problems.faulty, tmp_path / "run", execution=ON_TWO, **SETTINGS)
+    summary = run(problems.faulty, out=tmp_path / "run", **ON_TWO, **SETTINGS)
     failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
     assert len(failures) == summary.search.archive.invalid.total()
     for failure in failures:
@@ -105,7 +109,7 @@ def test_a_run_whose_main_process_is_killed_goes_on_without_loss(tmp_path, kind,
     after = sum(file.stat().st_size for file in marks.iterdir()) // 24
     # What was in the log was not evaluated again. Some that were under way when the process died may have been.
     assert 400 - known <= after - before <= 400 - known + 5
-    start(problems.good, tmp_path / "whole", **SETTINGS)
+    run(problems.good, out=tmp_path / "whole", **SETTINGS)
     ours, theirs = tl.Archive.load(folder / "archive.parquet"), tl.Archive.load(tmp_path / "whole" / "archive.parquet")
     assert ours.equals(theirs)
 
@@ -113,13 +117,13 @@ def test_a_run_whose_main_process_is_killed_goes_on_without_loss(tmp_path, kind,
 def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_path):
     seen = []
 
-    def interrupt(search, _):
+    def interrupt(search):
         seen.append(search.evaluations)
         if len(seen) == 3:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(Interrupted):
-        start(problems.slow, tmp_path / "run", execution=ON_TWO, observer=interrupt, **SETTINGS)
+        run(problems.slow, out=tmp_path / "run", **ON_TWO, progress=interrupt, **SETTINGS)
     known = len(EvaluationLog(tmp_path / "run", 2).read())
     calls = []
     counted = tl.problem(solutions=problems.BOX, features=problems.FEATURES, name=problems.slow.name)(
@@ -127,41 +131,41 @@ def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_pat
     )
     resume(tmp_path / "run", counted, workers=0)  # without workers, too
     assert len(calls) == SETTINGS["evaluations"] - seen[-1] - known  # nothing that was finished is evaluated again
-    start(problems.slow, tmp_path / "whole", **SETTINGS)
+    run(problems.slow, out=tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
 def test_results_of_other_solutions_are_not_taken_from_the_log(tmp_path):
     """The numbers of a batch can get other solutions: more evaluations make the last batch longer."""
 
-    def interrupt(search, _):
+    def interrupt(search):
         if search.evaluations == 200:
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(Interrupted):
-        start(problems.good, tmp_path / "run", execution=ON_TWO, observer=interrupt, **SETTINGS)
+        run(problems.good, out=tmp_path / "run", **ON_TWO, progress=interrupt, **SETTINGS)
     log = EvaluationLog(tmp_path / "run", 2)
     for number in range(200, 230):
         log.append(Result(number, 99.0, np.zeros(2)), np.full(3, 0.5))
     log.close()
     resume(tmp_path / "run", problems.good, workers=2)
-    start(problems.good, tmp_path / "whole", **SETTINGS)
+    run(problems.good, out=tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
 def test_workers_that_are_lost_leave_a_run_that_can_be_resumed(tmp_path, monkeypatch):
     done = []
 
-    def break_them(search, _):
+    def break_them(search):
         done.append(search.evaluations)
         if len(done) == 2:
             monkeypatch.setattr(Processes, "wait", lambda *_: (_ for _ in ()).throw(WorkersLost("they are gone")))
 
     with pytest.raises(WorkersLost, match=r"they are gone\n.*tesselite resume"):
-        start(problems.good, tmp_path / "run", execution=ON_TWO, observer=break_them, **SETTINGS)
+        run(problems.good, out=tmp_path / "run", **ON_TWO, progress=break_them, **SETTINGS)
     monkeypatch.undo()
     resume(tmp_path / "run", problems.good, workers=2)
-    start(problems.good, tmp_path / "whole", **SETTINGS)
+    run(problems.good, out=tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
@@ -169,7 +173,7 @@ def test_workers_that_are_lost_leave_a_run_that_can_be_resumed(tmp_path, monkeyp
 
 
 def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_path):
-    summary = start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
+    summary = run(problems.uneven, out=tmp_path / "run", workers=2, asynchronous=True, **SETTINGS)
     assert summary.search.evaluations == 400
     assert not summary.search.pending
     results = results_of(tmp_path / "run")
@@ -185,14 +189,14 @@ def test_asynchronous_runs_spend_their_budget_exactly_and_can_be_replayed(tmp_pa
 def test_a_run_that_is_still_active_can_be_replayed(tmp_path):
     folder, seen = tmp_path / "run", []
 
-    def look(search, budget):
+    def look(search):
         if search.evaluations % 40 == 20:
             again = replay(folder, problems.uneven)
             if again.evaluations == search.evaluations:
                 seen.append(again.archive.equals(search.archive))
 
-    execution = Execution(2, asynchronous=True)
-    summary = start(problems.uneven, folder, execution=execution, observer=look, **SETTINGS)
+    execution = {"workers": 2, "asynchronous": True}
+    summary = run(problems.uneven, out=folder, **execution, progress=look, **SETTINGS)
     assert seen
     assert all(seen)
     assert replay(folder, problems.uneven).archive.equals(summary.archive)
@@ -200,7 +204,7 @@ def test_a_run_that_is_still_active_can_be_replayed(tmp_path):
 
 def test_a_log_in_another_order_is_refused(tmp_path, monkeypatch):
     """The order decides what is bred: the test above can fail."""
-    start(problems.uneven, tmp_path / "run", execution=Execution(2, asynchronous=True), **SETTINGS)
+    run(problems.uneven, out=tmp_path / "run", workers=2, asynchronous=True, **SETTINGS)
     log = tmp_path / "run" / "evaluations.log"
     records = np.frombuffer(log.read_bytes(), np.uint8).reshape(-1, RECORD)
     results = EvaluationLog(tmp_path / "run", 2).read()
@@ -216,7 +220,7 @@ def test_a_log_in_another_order_is_refused(tmp_path, monkeypatch):
 def test_a_log_that_is_shorter_than_the_checkpoint_is_refused(tmp_path):
     """As a power cut could leave it, if the log were not written to disk before the checkpoint."""
     folder = tmp_path / "run"
-    start(problems.good, folder, execution=Execution(2, asynchronous=True), **SETTINGS)
+    run(problems.good, out=folder, workers=2, asynchronous=True, **SETTINGS)
     log = folder / "evaluations.log"
     log.write_bytes(log.read_bytes()[: -15 * RECORD])
     with pytest.raises(ValueError, match="expected the 400 results that are in the checkpoint, found 385"):
@@ -245,12 +249,11 @@ def test_an_asynchronous_run_that_is_killed_goes_on(tmp_path, checkpoint):
 
 
 def test_an_asynchronous_run_can_be_extended_and_still_replayed(tmp_path):
-    how = Execution(2, asynchronous=True)
-    start(problems.uneven, tmp_path / "run", execution=how, **{**SETTINGS, "evaluations": 150})
+    how = {"workers": 2, "asynchronous": True}
+    run(problems.uneven, out=tmp_path / "run", **how, **{**SETTINGS, "evaluations": 150})
     summary = resume(tmp_path / "run", problems.uneven, evaluations=300, workers=2)
     assert summary.search.evaluations == 300
-    settings, _ = RunFolder.open(tmp_path / "run").read_settings()
-    assert settings.options["budgets"] == [[0, 150], [150, 300]]
+    assert RunFolder.open(tmp_path / "run").read().events.changes("budget", 150) == [[0, 150], [150, 300]]
     assert replay(tmp_path / "run", problems.uneven).archive.equals(summary.search.archive)
 
 
@@ -259,10 +262,10 @@ def test_an_asynchronous_run_in_which_nothing_is_valid_says_why_and_can_be_start
     def broken(x):
         raise ZeroDivisionError("always")
 
-    how = Execution(lambda: ThreadPoolExecutor(1), asynchronous=True)
+    how = {"workers": lambda: ThreadPoolExecutor(1), "asynchronous": True}
     with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 50 .*ZeroDivisionError: always"):
-        start(broken, tmp_path / "run", execution=how, checkpoint_seconds=0, **SETTINGS)
-    start(problems.good, tmp_path / "run", execution=how, **SETTINGS)
+        run(broken, out=tmp_path / "run", **how, checkpoint_seconds=0, **SETTINGS)
+    run(problems.good, out=tmp_path / "run", **how, **SETTINGS)
 
 
 def test_an_asynchronous_run_that_was_stopped_before_anything_was_valid_goes_on_and_is_judged(tmp_path):
@@ -272,23 +275,23 @@ def test_an_asynchronous_run_that_was_stopped_before_anything_was_valid_goes_on_
     def rare(x):
         return (1.0 if x[0] > 0.95 else np.nan), x[:2]
 
-    def stop(search, _):
+    def stop(search):
         if search.evaluations == 5:
             signal.raise_signal(signal.SIGINT)
 
-    how = Execution(lambda: ThreadPoolExecutor(1), asynchronous=True)
+    how = {"workers": lambda: ThreadPoolExecutor(1), "asynchronous": True}
     for name, function in {"raising": raising, "rare": rare}.items():
         problem = tl.problem(solutions=problems.BOX, features=problems.FEATURES)(function)
         folder = tmp_path / name
         with pytest.raises(Interrupted):
-            start(problem, folder, execution=how, observer=stop, **SETTINGS)
+            run(problem, out=folder, **how, progress=stop, **SETTINGS)
         assert len(tl.Archive.load(folder / "archive.parquet")) == 0
         if function is raising:
             with pytest.raises(tl.NothingValid, match=r"(?s)none of the first 50 .*ZeroDivisionError: always"):
-                resume(folder, problem, workers=how.workers)
+                resume(folder, problem, workers=how["workers"])
             assert replay(folder, problem).evaluations == 50
         else:
-            summary = resume(folder, problem, workers=how.workers)
+            summary = resume(folder, problem, workers=how["workers"])
             assert replay(folder, problem).archive.equals(summary.search.archive)
 
 
@@ -321,9 +324,7 @@ def test_islands_depend_neither_on_the_number_of_workers_nor_on_losses(tmp_path,
     for n in (1, 3):
         with processes_of(n) as workers:
             search = island_search()
-            steps = island_steps(
-                search, problems.good, workers, 2000, islands=3, exchange=150, batch_size=50, retries=50
-            )
+            steps = Islands(n=3, exchange=150, retries=50).steps(Job(search, problems.good, 2000, 50), workers)
             evaluations = []
             for state in steps:
                 evaluations.append(state.evaluations)
@@ -336,7 +337,7 @@ def test_islands_depend_neither_on_the_number_of_workers_nor_on_losses(tmp_path,
 
 
 def test_islands_use_every_number_once_and_count_what_is_invalid(tmp_path):
-    summary = start(problems.faulty, tmp_path / "run", execution=Execution(2, islands=2), **SETTINGS)
+    summary = run(problems.faulty, out=tmp_path / "run", workers=2, islands=2, **SETTINGS)
     archive = summary.search.archive
     assert summary.search.evaluations == 400
     assert len({elite.evaluation for elite in archive}) == len(archive)
@@ -347,15 +348,15 @@ def test_islands_use_every_number_once_and_count_what_is_invalid(tmp_path):
 
 
 def test_a_run_on_islands_is_resumed_to_the_same_archive(tmp_path):
-    def stop(search, _):
+    def stop(search):
         if search.evaluations >= 200:
             signal.raise_signal(signal.SIGINT)
 
-    how = Execution(2, islands=2, exchange=50)
+    how = {"workers": 2, "islands": 2, "exchange": 50}
     with pytest.raises(Interrupted):
-        start(problems.compiled, tmp_path / "run", execution=how, observer=stop, **SETTINGS)
+        run(problems.compiled, out=tmp_path / "run", **how, progress=stop, **SETTINGS)
     resume(tmp_path / "run", problems.compiled)
-    start(problems.compiled, tmp_path / "whole", execution=how, **SETTINGS)
+    run(problems.compiled, out=tmp_path / "whole", **how, **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
@@ -429,16 +430,16 @@ def test_options_that_make_no_sense(tmp_path, capsys, options, message):
 
 
 def test_numbers_of_any_kind_are_kept_as_whole_numbers():
-    how = Execution(np.int64(2), retries=np.int32(1), islands=2.0, exchange=1e3)
-    assert [how.workers, how.retries, how.islands, how.exchange] == [2, 1, 2, 1000]
-    assert {type(n) for n in (how.workers, how.retries, how.islands, how.exchange)} == {int}
+    how = execution_of(np.int64(2), retries=np.int32(1), islands=2.0, exchange=1e3)
+    assert [how.workers, how.retries, how.n, how.exchange] == [2, 1, 2, 1000]
+    assert {type(n) for n in (how.workers, how.retries, how.n, how.exchange)} == {int}
     for timeout in ("3", [3]):
         with pytest.raises(ValueError, match="timeout: expected seconds above 0"):
-            Execution(2, timeout=timeout)
+            execution_of(2, timeout=timeout)
 
 
 def test_a_run_with_a_seed_needs_no_replay(tmp_path):
-    start(problems.good, tmp_path / "run", **SETTINGS)
+    run(problems.good, out=tmp_path / "run", **SETTINGS)
     with pytest.raises(ValueError, match="not an asynchronous run"):
         replay(tmp_path / "run", problems.good)
 
@@ -446,17 +447,16 @@ def test_a_run_with_a_seed_needs_no_replay(tmp_path):
 # -- what protects a run stays with it -------------------------------------------------------------------------------
 
 
-def stop_at_200(search, _):
-    if search.evaluations >= 200:
+def stop_at_200(run):
+    if run.evaluations >= 200:
         signal.raise_signal(signal.SIGINT)
 
 
 @pytest.fixture(scope="module")
 def stopped_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("protected") / "run"
-    execution = Execution(2, retries=1, timeout=20.0)
     with pytest.raises(Interrupted) as stopped:
-        start(problems.good, folder, execution=execution, observer=stop_at_200, **SETTINGS)
+        run(problems.good, out=folder, workers=2, retries=1, timeout=20.0, progress=stop_at_200, **SETTINGS)
     return folder, str(stopped.value)
 
 
@@ -486,8 +486,8 @@ def opened(monkeypatch):
 def test_a_stopped_run_says_what_protects_it_and_keeps_it(stopped_run):
     folder, message = stopped_run
     assert message.endswith(f"continue with: tesselite resume {folder} --workers 2 --timeout 20 --retries 1")
-    assert RunFolder.open(folder).read_settings()[0].protection == {"workers": 2, "timeout": 20.0, "retries": 1}
-    assert command_of(read_run(folder)).split(" --seed")[0].endswith(" --workers 2 --timeout 20 --retries 1")
+    assert RunFolder.open(folder).read().plan.execution == Batches(2, retries=1, timeout=20.0)
+    assert command_of(folder).split(" --seed")[0].endswith(" --workers 2 --timeout 20 --retries 1")
     shown = dict(describe_run(read_run(folder), Payload())["settings"])
     assert shown["Workers"] == "2 processes"
     assert shown["Timeout"] == "20 s per evaluation"
@@ -509,8 +509,8 @@ def test_a_stopped_run_says_what_protects_it_and_keeps_it(stopped_run):
 def test_a_run_is_resumed_with_what_protected_it_unless_something_else_is_given(stopped_folder, opened, given, used):
     resume(stopped_folder, problems.good, **given)
     assert opened == used
-    kept = RunFolder.open(stopped_folder).read_settings()[0].protection
-    assert kept == ({"workers": used[0], "retries": used[1][0], "timeout": used[1][1]} if used else {})
+    kept = RunFolder.open(stopped_folder).read().plan.execution
+    assert kept == (Batches(used[0], *used[1]) if used else IN_PROCESS)
 
 
 def test_the_command_line_uses_what_protected_a_run(stopped_folder, opened, capsys):
@@ -519,34 +519,19 @@ def test_the_command_line_uses_what_protected_a_run(stopped_folder, opened, caps
 
 
 def test_a_run_in_this_process_keeps_no_workers_and_refuses_what_needs_them(tmp_path):
-    start(problems.good, tmp_path / "run", **SETTINGS)
-    assert RunFolder.open(tmp_path / "run").read_settings()[0].protection == {}
+    run(problems.good, out=tmp_path / "run", **SETTINGS)
+    assert RunFolder.open(tmp_path / "run").read().plan.execution == IN_PROCESS
     with pytest.raises(ValueError, match="retries: only valid together with workers"):
         resume(tmp_path / "run", problems.good, evaluations=500, retries=1)
     with pytest.raises(ValueError, match="timeout: needs workers"):
         resume(tmp_path / "run", problems.good, evaluations=500, timeout=1)
 
 
-def test_settings_from_before_are_read_and_strange_ones_are_not(stopped_folder, opened):
-    place = RunFolder.open(stopped_folder)
-    about = json.loads(place.settings_file.read_text())
-    del about["digest"]
-    for strange in ({"workers": 0}, {"timeout": -1.0}, {"retries": "two"}):
-        bad = {**about, "protection": {**about["protection"], **strange}}
-        place.settings_file.write_text(json.dumps(sealed(bad)))
-        with pytest.raises(ValueError, match="damaged, or not settings"):
-            place.read_settings()
-    del about["protection"]
-    place.settings_file.write_text(json.dumps(sealed(about)))
-    resume(stopped_folder, problems.good)
-    assert opened == []
-
-
 def test_an_executor_is_replaced_by_processes(tmp_path):
     with ThreadPoolExecutor(64) as pool:
-        start(problems.good, tmp_path / "run", execution=Execution(pool, timeout=20), **SETTINGS)
-    kept = RunFolder.open(tmp_path / "run").read_settings()[0].protection
-    assert kept == {"workers": min(64, available_threads()), "timeout": 20.0, "retries": 2}
+        run(problems.good, out=tmp_path / "run", workers=pool, timeout=20, **SETTINGS)
+    kept = RunFolder.open(tmp_path / "run").read().plan.execution
+    assert kept == Batches(min(64, available_threads()), retries=2, timeout=20.0)
 
 
 # -- what else uses workers ------------------------------------------------------------------------------------------

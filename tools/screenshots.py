@@ -19,7 +19,7 @@ import tesselite as tl
 from tesselite.assessment.scenarios import assess_run
 from tesselite.emitters import operators as variation
 from tesselite.report.page import write_report
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 COMPARED = [f"{kind}-{seed}" for kind in ("iso-line", "gaussian") for seed in range(4)]
 # Page, runs, width, height, dark, what to do before the picture is taken.
@@ -37,14 +37,22 @@ def make_run(name: str, folder: Path) -> None:
     """The run of this name, assessed where its problem has scenarios."""
     kind, _, seed = name.rpartition("-")
     if name == "maze":
-        start(tl.problems.maze("2d"), folder, spec="maze:2d", n_niches=2000, evaluations=60_000, seed=1)
+        run(tl.problems.maze("2d"), out=folder, n_niches=2000, evaluations=60_000, seed=1)
     elif name == "hexapod":
-        start(tl.problems.hexapod("duty"), folder, spec="hexapod:duty", n_niches=2000, evaluations=80_000, seed=1)
+        run(tl.problems.hexapod("duty"), out=folder, n_niches=2000, evaluations=80_000, seed=1)
     elif name == "arm":
-        start(tl.problems.arm(10), folder, spec="arm", n_niches=5000, evaluations=1_000_000, seed=1)
+        run(tl.problems.arm(10), out=folder, n_niches=5000, evaluations=1_000_000, seed=1)
     else:
         operator = variation.iso_line(0.01, 0.2) if kind == "iso-line" else variation.gaussian(0.1)
-        start(tl.problems.arm(10), folder, spec="arm", grid=40, evaluations=100_000, variation=operator, seed=int(seed))
+        run(
+            tl.problems.arm(10),
+            out=folder,
+            spec="arm",
+            grid=40,
+            evaluations=100_000,
+            variation=operator,
+            seed=int(seed),
+        )
     if name in ("maze", "hexapod"):
         assess_run(folder)
 

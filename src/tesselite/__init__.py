@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from tesselite.emitters import operators as variation
     from tesselite.problems.problem import Problem
     from tesselite.problems.user_function import problem
-    from tesselite.runs.run import resume
-    from tesselite.search.map_elites import MapElites, NothingValid, illuminate
+    from tesselite.runs.carry_on import Run
+    from tesselite.runs.run import illuminate, resume, run
+    from tesselite.search.map_elites import MapElites, NothingValid
     from tesselite.spaces.features import FeatureSpace, Scale
     from tesselite.spaces.solutions import Box, Levels, SolutionSpace
     from tesselite.tessellation.cvt import cvt
@@ -42,18 +43,20 @@ _HOME = {
     "MapElites": "search.map_elites",
     "NothingValid": "search.map_elites",
     "Problem": "problems.problem",
+    "Run": "runs.carry_on",
     "Scale": "spaces.features",
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
     "VoronoiTessellation": "tessellation.voronoi",
     "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
-    "illuminate": "search.map_elites",
+    "illuminate": "runs.run",
     "measure": "assessment.metrics",
     "problem": "problems.user_function",
     "problems": "problems",
     "project": "assessment.metrics",
     "resume": "runs.run",
+    "run": "runs.run",
     "sincos": "compiled.fast_math",
     "spread": "assessment.metrics",
     "variation": "emitters.operators",
@@ -75,6 +78,7 @@ __all__ = [
     "MapElites",
     "NothingValid",
     "Problem",
+    "Run",
     "Scale",
     "SolutionSpace",
     "Status",
@@ -87,6 +91,7 @@ __all__ = [
     "problems",
     "project",
     "resume",
+    "run",
     "sincos",
     "spread",
     "variation",

@@ -394,11 +394,11 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     space = walk().features
     centroids = np.random.default_rng(1).random((n_niches, 2))
     niches = tl.VoronoiTessellation(space, centroids)
-    from tesselite.runs.run import start
+    from tesselite.runs.run import run
 
-    start(
+    run(
         walk(),
-        tmp_path / "run",
+        out=tmp_path / "run",
         spec="report_runs:walk",
         tessellation=niches,
         evaluations=4 * n_niches,

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from report_runs import walk, walk_run
 from tesselite.report.live import LiveServer
-from tesselite.runs.run import start
+from tesselite.runs.run import run
 
 
 @contextmanager
@@ -28,15 +28,15 @@ def test_the_page_follows_a_run(browser, tmp_path):
     at_most = [0]
     going = threading.Event()
 
-    def observe(search, evaluations):
+    def observe(search):
         # The run goes on only as far as the test allows, so that every state can be looked at.
         while search.evaluations >= at_most[0] and not going.is_set():
             time.sleep(0.01)
 
     def work():
-        start(
+        run(
             walk(),
-            folder,
+            out=folder,
             spec="report_runs:walk",
             n_niches=100,
             evaluations=4000,
@@ -44,7 +44,7 @@ def test_the_page_follows_a_run(browser, tmp_path):
             batch_size=200,
             seed=1,
             checkpoint_seconds=0.0,
-            observer=observe,
+            progress=observe,
         )
 
     runner = threading.Thread(target=work)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
+from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -43,27 +44,6 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if kind.kind not in "biuf" or kind.itemsize > 8:
         raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r:.80}")
     return kind
-
-
-class Tessellation(Protocol):
-    """What cuts a feature space into numbered niches."""
-
-    @property
-    def space(self) -> FeatureSpace:
-        """The feature space that is cut."""
-
-    @property
-    def n_niches(self) -> int:
-        """The number of niches."""
-
-    def niche_of(self, features: Any) -> Any:
-        """The niche of one feature vector, or of each row."""
-
-    def niches_of_unit(self, unit: Floats) -> Ints:
-        """The niche of each unit-scaled row, trusted."""
-
-    def fingerprint(self) -> str:
-        """A digest of the content, equal for equal tessellations."""
 
 
 class _OneAtATime:

@@ -19,12 +19,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Elites, Tessellation
+from tesselite.archive.archive import Archive, Elites
 from tesselite.base.arrow import BLOCK, from_column, read_about, read_block, read_parquet, to_column, write_parquet
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 held centroids as text
 _CENTROIDS = "<f8"

@@ -31,18 +31,18 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
             raise ValueError(f"runs: expected at least one run in {name!r}")
         for folder in folders:
             place = RunFolder.open(folder)
-            settings, _ = place.read_settings()
+            stored = place.read()
             if not place.archive_file.exists():
                 raise ValueError(f"{folder}: this run has saved no archive yet")
             if folder.resolve() in seen:
                 raise ValueError(f"{folder}: expected each run once, but it is in {seen[folder.resolve()]!r} already")
             seen[folder.resolve()] = name
-            kinds.setdefault(settings.problem, folder)
-            budgets.setdefault(settings.evaluations, folder)
+            kinds.setdefault(stored.plan.problem, folder)
+            budgets.setdefault(stored.plan.evaluations, folder)
             rows = place.read_progress()
             done = int(rows[-1]["evaluations"] or 0) if rows else 0
-            if done < settings.evaluations:
-                notes.append(f"{folder}: unfinished, {done:,} of {settings.evaluations:,} evaluations")
+            if done < stored.plan.evaluations:
+                notes.append(f"{folder}: unfinished, {done:,} of {stored.plan.evaluations:,} evaluations")
     if len(kinds) > 1:
         told = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
         if len({kind.partition(":")[0] for kind in kinds}) > 1:

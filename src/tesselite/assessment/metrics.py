@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Archive, Tessellation
+from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.neighbours import nearest_distances
 from tesselite.problems.problem import Problem
+from tesselite.tessellation.protocol import Tessellation
 
 SPREAD_AT_MOST = 50_000
 """Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""

@@ -21,13 +21,12 @@ from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.evaluation import Direction, Evaluation
 from tesselite.base.arrow import from_column, read_parquet, write_parquet
 from tesselite.base.atomic import write_atomically
+from tesselite.base.checks import checked_count
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
-from tesselite.execution.execution import Execution, evaluator
-from tesselite.execution.workers.farm import RETRIES
+from tesselite.execution.choice import evaluator, execution_of
 from tesselite.problems.problem import TRAINING, Problem
-from tesselite.search.map_elites import checked_count
 from tesselite.spaces.solutions import Rows
 
 Floats = npt.NDArray[np.float64]
@@ -211,7 +210,7 @@ def assess(
     threads: int | None = None,
     progress: Progress | None = None,
     workers: Any = None,
-    retries: int = RETRIES,
+    retries: int | None = None,
     timeout: float | None = None,
 ) -> Assessment:
     """Evaluate the elites of an archive again, in the training setting and in every scenario of the problem.
@@ -236,7 +235,7 @@ def assess(
         raise ValueError(
             f"archive: expected one of {problem!r}, got {archive!r} with solutions of width {archive.width}"
         )
-    execution = Execution(workers, retries, timeout)
+    execution = execution_of(workers, retries, timeout)
     checked_threads(threads)
     seed = checked_seed(seed)
     all_elites = archive.elites()
@@ -323,7 +322,7 @@ def assess_run(
     threads: int | None = None,
     progress: Progress | None = None,
     workers: Any = None,
-    retries: int = RETRIES,
+    retries: int | None = None,
     timeout: float | None = None,
 ) -> Assessment:
     """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet.
@@ -334,11 +333,11 @@ def assess_run(
     from tesselite.runs.problem import problem_of, run_archive
 
     place = RunFolder.open(Path(folder))
-    settings, _ = place.read_settings()
+    plan = place.read().plan
     if not place.archive_file.exists():
         raise ValueError(f"{folder}: this run has saved no archive yet")
     if problem is None:
-        problem = problem_of(Path(folder), settings)
+        problem = problem_of(Path(folder), plan)
     archive, _ = run_archive(Path(folder), problem)
     usual = len(archive) <= at_most or (at_most, seed) == (AT_MOST, 0)
     return assess(
@@ -347,7 +346,7 @@ def assess_run(
         at_most=at_most,
         seed=seed,
         out=not_linked(Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet")),
-        spec=settings.problem,
+        spec=plan.problem,
         threads=threads,
         progress=progress,
         workers=workers,

@@ -122,25 +122,16 @@ def summarise_run(
 ) -> Trial:
     """The trial of a finished run in a folder and its assessment; `levels` (m,) are those of the histograms."""
     place = RunFolder.open(folder)
-    stored, _ = place.read_settings()
+    plan = place.read().plan
     archive, _ = run_archive(folder)
     rows = place.read_progress()
     kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _PROGRESS_ROWS)).round().astype(int)).tolist()
-    niches = {name: value for name, value in stored.niches.items() if name != "centroids"}
     return Trial(
         group=group,
         number=number,
-        seed=stored.seed,
+        seed=plan.seed,
         direction=assessment.direction,
-        settings=settings
-        or {
-            "problem": stored.problem,
-            "niches": niches,
-            "evaluations": stored.evaluations,
-            "initial": stored.initial,
-            "batch_size": stored.batch_size,
-            "variation": stored.variation,
-        },
+        settings=settings or plan.to_dict(),
         metrics=measure(archive, threads=threads),
         assessed=len(assessment),
         changed=assessment.changed,

@@ -93,21 +93,10 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
     return workers if dask is None else dask
 
 
-def _retries(given: int | None, on_workers: bool) -> int:
-    """Retries for an evaluation: those given, which only workers make use of, or the default."""
-    from tesselite.execution.workers.farm import RETRIES
-
-    if given is not None and not on_workers:
-        raise ValueError("--retries: only valid together with --workers, --dask or --islands")
-    return RETRIES if given is None else given
-
-
 def _execution(workers: int | None, dask: str | None, retries: int | None, timeout: float | None, **how: Any) -> Any:
-    from tesselite.execution.execution import Execution
+    from tesselite.execution.choice import execution_of
 
-    named = _one_of(workers, dask)
-    on_workers = named is not None or any(how.values())
-    return Execution(named, _retries(retries, on_workers), timeout, **how)
+    return execution_of(_one_of(workers, dask), retries, timeout, **how)
 
 
 def _grid(text: str) -> list[int] | int:
@@ -216,16 +205,14 @@ def run(
     json_: JsonOption = False,
 ) -> None:
     """Illuminate a problem: fill an archive with the best solution of every kind."""
-    from tesselite.cli.running import run_problem
+    from tesselite.cli.running import Wanted, run_problem
 
-    run_problem(
-        problem,
-        out=out,
-        n_niches=niches,
+    wanted = Wanted(
+        niches=niches,
         grid=_grid(grid) if grid is not None else None,
         cells=cells,
         centroids=centroids,
-        n_samples=samples,
+        samples=samples,
         p=p,
         method=method,
         paper=paper,
@@ -234,10 +221,16 @@ def run(
         batch_size=batch_size,
         variation=variation,
         seed=seed,
+    )
+    execution = _execution(
+        workers, dask, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
+    )
+    run_problem(
+        problem,
+        wanted,
+        execution,
+        out=out,
         threads=threads,
-        execution=_execution(
-            workers, dask, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
-        ),
         checkpoint_seconds=checkpoint,
         report=report,
         quiet=quiet,
@@ -526,7 +519,7 @@ def assess(
         threads=threads,
         workers=_one_of(workers, dask),
         timeout=timeout,
-        retries=_retries(retries, workers is not None or dask is not None),
+        retries=retries,
         quiet=quiet,
         as_json=json_,
     )

@@ -36,7 +36,7 @@ def assess_runs(
     threads: int | None,
     workers: int | str | None,
     timeout: float | None,
-    retries: int,
+    retries: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:

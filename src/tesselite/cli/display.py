@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tesselite.runs.run import Observer
-    from tesselite.search.map_elites import MapElites
+    from tesselite.runs.carry_on import Progress as ShowRun
+    from tesselite.runs.carry_on import Run
 
 _PLAIN_SECONDS = 5.0
 
@@ -56,13 +56,13 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _state(search: MapElites) -> str:
-    best = search.archive.best_fitness
-    return f"coverage {search.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}"
+def _state(run: Run) -> str:
+    best = run.archive.best_fitness
+    return f"coverage {run.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}"
 
 
 @contextmanager
-def shown_progress(quiet: bool) -> Iterator[Observer | None]:
+def shown_progress(quiet: bool) -> Iterator[ShowRun | None]:
     """What to call after each batch so that the user sees the search go on."""
     if quiet:
         yield None
@@ -74,7 +74,7 @@ def shown_progress(quiet: bool) -> Iterator[Observer | None]:
 
 
 @contextmanager
-def _live() -> Iterator[Observer]:
+def _live() -> Iterator[ShowRun]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -90,34 +90,34 @@ def _live() -> Iterator[Observer]:
         task = bars.add_task("", total=None, rate="", state="preparing")
         began: list[tuple[float, int]] = []
 
-        def observe(search: MapElites, evaluations: int) -> None:
+        def observe(run: Run) -> None:
             if not began:
-                began.append((time.perf_counter(), search.evaluations))
+                began.append((time.perf_counter(), run.evaluations))
             at, first = began[0]
-            rate = (search.evaluations - first) / max(time.perf_counter() - at, 1e-9)
+            rate = (run.evaluations - first) / max(time.perf_counter() - at, 1e-9)
             bars.update(
                 task,
-                total=evaluations,
-                completed=search.evaluations,
+                total=run.budget,
+                completed=run.evaluations,
                 rate=f"{rate:,.0f}/s",
-                state=_state(search),
+                state=_state(run),
             )
 
         yield observe
 
 
-def _plain_lines() -> Observer:
+def _plain_lines() -> ShowRun:
     last: list[float] = []
 
-    def observe(search: MapElites, evaluations: int) -> None:
+    def observe(run: Run) -> None:
         now = time.perf_counter()
         if not last:  # what was done before, in another process perhaps, tells nothing about the rate
-            last[:] = [now, search.evaluations]
+            last[:] = [now, run.evaluations]
         seconds = now - last[0]
-        if seconds >= _PLAIN_SECONDS or search.evaluations == evaluations:
-            rate = f"  {(search.evaluations - last[1]) / seconds:,.0f}/s" if seconds else ""
-            sys.stderr.write(f"{search.evaluations:,} of {evaluations:,} evaluations{rate}  {_state(search)}\n")
-            last[:] = [now, search.evaluations]
+        if seconds >= _PLAIN_SECONDS or run.evaluations == run.budget:
+            rate = f"  {(run.evaluations - last[1]) / seconds:,.0f}/s" if seconds else ""
+            sys.stderr.write(f"{run.evaluations:,} of {run.budget:,} evaluations{rate}  {_state(run)}\n")
+            last[:] = [now, run.evaluations]
 
     return observe
 

@@ -39,10 +39,10 @@ def trust_problem(folder: Path) -> None:
     from tesselite.runs.problem import agree_to_import, unagreed_file
 
     if (folder / "settings.json").exists():
-        settings, _ = RunFolder.open(folder).read_settings()
-        if file := unagreed_file(settings):
-            typer.echo(f"{folder}: importing {settings.problem} from {file}", err=True)
-            agree_to_import(settings)
+        plan = RunFolder.open(folder).read().plan
+        if file := unagreed_file(plan):
+            typer.echo(f"{folder}: importing {plan.problem} from {file}", err=True)
+            agree_to_import(plan)
 
 
 def note_unagreed(folder: Path) -> None:
@@ -51,9 +51,9 @@ def note_unagreed(folder: Path) -> None:
     from tesselite.runs.problem import not_agreed, unagreed_file
 
     if (folder / "settings.json").exists():
-        settings, _ = RunFolder.open(folder).read_settings()
-        if file := unagreed_file(settings):
-            typer.echo(f"without what the problem shows: {not_agreed(folder, settings, file)}", err=True)
+        plan = RunFolder.open(folder).read().plan
+        if file := unagreed_file(plan):
+            typer.echo(f"without what the problem shows: {not_agreed(folder, plan, file)}", err=True)
 
 
 def _archive(path: Path) -> Any:
@@ -67,12 +67,13 @@ def _archive(path: Path) -> Any:
 def show_info(path: Path, as_json: bool) -> None:
     """What a run is and how far it came, or what an archive holds."""
     from tesselite.runs.folder import RunFolder
-    from tesselite.runs.problem import how_to_resume, run_archive
+    from tesselite.runs.problem import run_archive
 
     about: dict[str, Any] = {}
     if path.is_dir():
         folder = RunFolder.open(path)
-        settings, version = folder.read_settings()
+        stored = folder.read()
+        plan = stored.plan
         rows = folder.read_progress()
         archive, done = None, 0
         if folder.archive_file.exists():
@@ -80,16 +81,17 @@ def show_info(path: Path, as_json: bool) -> None:
                 archive, search = run_archive(path)
             done = search["evaluations"] if search else 0
         about = {
-            "problem": settings.problem,
+            "problem": plan.problem,
             "evaluations": done,
-            "budget": settings.evaluations,
-            "finished": done == settings.evaluations,
-            "seed": settings.seed,
-            "variation": settings.variation,
-            "initial": settings.initial,
-            "batch_size": settings.batch_size,
-            "niches": settings.niches,
-            "version": version,
+            "budget": stored.plan.evaluations,
+            "finished": done == stored.plan.evaluations,
+            "seed": plan.seed,
+            "variation": plan.variation,
+            "initial": plan.initial,
+            "batch_size": plan.batch_size,
+            "niches": plan.niches.to_dict(),
+            "execution": plan.execution.to_dict(),
+            "version": stored.version,
             "seconds_search": rows[-1]["seconds"] if rows else 0.0,
         }
     else:
@@ -122,7 +124,7 @@ def show_info(path: Path, as_json: bool) -> None:
     if archive is not None and archive.qd_score == 0.0 and len(archive):
         typer.echo(f"the QD score is 0 because no elite is better than the floor, {archive.floor:g}; set floor=")
     if about.get("finished") is False:
-        typer.echo(f"not finished; continue with: {how_to_resume(path, settings)}")
+        typer.echo(f"not finished; continue with: {plan.how_to_resume(path)}")
 
 
 def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) -> None:

@@ -36,7 +36,7 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
 
     check_output("--out", out)
     place = RunFolder.open(folder)
-    problem = problem_of(folder, place.read_settings()[0])
+    problem = problem_of(folder, place.read().plan)
     if not isinstance(problem, Hexapod):
         raise ValueError(f"{folder}: only runs of the hexapod can be filmed, this is one of {problem.name}")
     archive = Archive.load(place.archive_file)

@@ -5,124 +5,144 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tesselite.base.seeds import checked_seed
 from tesselite.cli.display import print_json, shown_construction, shown_progress, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
+from tesselite.emitters import operators
 from tesselite.execution.execution import Execution
+from tesselite.problems import by_name
+from tesselite.problems.problem import Problem
+from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.problem import how_to_resume
-from tesselite.runs.run import Interrupted, Summary, replay, resume, start
+from tesselite.runs.plan import Plan
+from tesselite.runs.run import replay, resume, start
+from tesselite.search.map_elites import BATCH_SIZE, INITIAL
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.files import load_tessellation
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.niches import Niches, niches_of
+from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
-    from tesselite.archive.archive import Tessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 DEFAULT_NICHES = 5000
 EVALUATIONS = 100_000
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What the options of `tesselite run` ask for; None stands for the default, or for what the paper did."""
+
+    niches: int | None
+    grid: Any
+    cells: str | None
+    centroids: Path | None
+    samples: int | None
+    p: float
+    method: str | None
+    paper: bool
+    evaluations: int | None
+    initial: int | None
+    batch_size: int | None
+    variation: str | None
+    seed: int | None
+
+    def plan(self, spec: str, problem: Problem, execution: Execution) -> Plan:
+        """The plan of the run."""
+        wanted = self._as_in_the_paper(spec) if self.paper else self
+        return Plan.of(
+            problem,
+            wanted._niches(spec, problem.features),
+            evaluations=EVALUATIONS if wanted.evaluations is None else wanted.evaluations,
+            variation=operators.by_name(wanted.variation) if wanted.variation else None,
+            initial=INITIAL if wanted.initial is None else wanted.initial,
+            batch_size=BATCH_SIZE if wanted.batch_size is None else wanted.batch_size,
+            seed=wanted.seed,
+            execution=execution,
+        )
+
+    def _as_in_the_paper(self, spec: str) -> Wanted:
+        """What is not given, as the paper has it."""
+        from tesselite.paper.settings import paper_settings
+
+        paper = asdict(paper_settings(spec))
+        names = ["evaluations", "initial", "batch_size"]
+        made = self
+        if self.grid is None and self.centroids is None:
+            made = replace(made, method=self.method or "lloyd")
+            paper |= {"niches": paper["n_niches"], "samples": paper["n_samples"]}
+            names += ["niches", "samples"]
+        return replace(made, **{name: paper[name] for name in names if getattr(self, name) is None})
+
+    def _niches(self, spec: str, space: FeatureSpace) -> Niches:
+        chosen = {"--niches": self.niches, "--grid": self.grid, "--centroids": self.centroids}
+        given = [name for name, value in chosen.items() if value is not None]
+        if len(given) > 1:
+            raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
+        if self.cells is not None and self.grid is None:
+            raise ValueError(f"--cells: only valid together with --grid, got {self.cells!r} without")
+        tessellation: Tessellation | None = None
+        if self.centroids is not None:
+            tessellation = centroids = load_tessellation(self.centroids, space)
+            if self.centroids.suffix != ".parquet":
+                _note_unit_cube(self.centroids, centroids, spec)
+        elif self.grid is not None:
+            tessellation = GridTessellation(space, self.grid, cells=self.cells or "equal")
+        return niches_of(
+            None if tessellation is not None else self.niches or DEFAULT_NICHES,
+            tessellation=tessellation,
+            n_samples=self.samples,
+            p=self.p,
+            method=self.method,
+            space=space,
+        )
+
+
 def run_problem(
     spec: str,
+    wanted: Wanted,
+    execution: Execution,
     *,
     out: Path | None,
-    n_niches: int | None,
-    grid: Any,
-    cells: str | None,
-    centroids: Path | None,
-    n_samples: int | None,
-    p: float,
-    method: str | None,
-    paper: bool,
-    evaluations: int | None,
-    initial: int | None,
-    batch_size: int | None,
-    variation: str | None,
-    seed: int | None,
     threads: int | None,
-    execution: Execution,
     checkpoint_seconds: float,
     report: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
     """Start a run and tell how it ended."""
-    from tesselite.emitters.operators import by_name as operator_by_name
-    from tesselite.problems import by_name
-    from tesselite.search.map_elites import BATCH_SIZE, INITIAL
-
     with user_prints_to_stderr():
         problem = by_name(spec)
-    seed = checked_seed(seed)
-    if paper:
-        from tesselite.paper.settings import paper_settings
-
-        paper_says = paper_settings(spec)
-        if grid is None and centroids is None:
-            n_niches = paper_says.n_niches if n_niches is None else n_niches
-            n_samples = paper_says.n_samples if n_samples is None else n_samples
-            method = method or "lloyd"
-        evaluations = paper_says.evaluations if evaluations is None else evaluations
-        initial = paper_says.initial if initial is None else initial
-        batch_size = paper_says.batch_size if batch_size is None else batch_size
-    chosen = {"--niches": n_niches, "--grid": grid, "--centroids": centroids}
-    given = [name for name, value in chosen.items() if value is not None]
-    if len(given) > 1:
-        raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
-    tessellation: Tessellation | None = None
-    if centroids is not None:
-        from tesselite.tessellation.files import load_tessellation
-
-        tessellation = given_centroids = load_tessellation(centroids, problem.features)
-        if centroids.suffix != ".parquet":
-            _note_unit_cube(centroids, given_centroids, spec)
-    elif not given:
-        n_niches = DEFAULT_NICHES
-    if cells is not None:
-        if grid is None:
-            raise ValueError(f"--cells: only valid together with --grid, got {cells!r} without")
-        from tesselite.tessellation.grid import GridTessellation
-
-        grid, tessellation = None, GridTessellation(problem.features, grid, cells=cells)
-    folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{seed}"
+    plan = wanted.plan(spec, problem, execution)
+    folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{plan.seed}"
     with (
         _said_how_to_resume(folder),
         user_prints_to_stderr(),
         shown_construction(quiet) as construction,
-        shown_progress(quiet) as observer,
+        shown_progress(quiet) as progress,
     ):
-        summary = start(
+        run = start(
+            plan,
             problem,
             folder,
-            spec=spec,
-            evaluations=EVALUATIONS if evaluations is None else evaluations,
-            n_niches=n_niches,
-            grid=grid,
-            tessellation=tessellation,
-            n_samples=n_samples,
-            p=p,
-            method=method,
-            variation=operator_by_name(variation) if variation else None,
-            initial=INITIAL if initial is None else initial,
-            batch_size=BATCH_SIZE if batch_size is None else batch_size,
-            seed=seed,
             threads=threads,
             checkpoint_seconds=checkpoint_seconds,
-            observer=observer,
+            progress=progress,
             construction=construction,
-            execution=execution,
         )
     page = None
     if report:
         from tesselite.report.page import write_report
 
         with user_prints_to_stderr():
-            page = write_report([summary.folder], summary.folder / "report.html")
-    tell(summary, quiet, as_json, page)
+            page = write_report([folder], folder / "report.html")
+    tell(run, quiet, as_json, page)
 
 
 def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
@@ -157,8 +177,8 @@ def resume_run(
 ) -> None:
     """Continue a run and tell how it ended."""
     trust_problem(folder)  # to resume a run is to run its problem
-    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_progress(quiet) as observer:
-        summary = resume(
+    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_progress(quiet) as progress:
+        run = resume(
             folder,
             evaluations=evaluations,
             threads=threads,
@@ -167,9 +187,9 @@ def resume_run(
             retries=retries,
             checkpoint_seconds=checkpoint_seconds,
             other_version=other_version,
-            observer=observer,
+            progress=progress,
         )
-    tell(summary, quiet, as_json)
+    tell(run, quiet, as_json)
 
 
 def replay_run(folder: Path, as_json: bool) -> None:
@@ -209,7 +229,7 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise typer.Exit(128 + stopped.signal_number) from None
     except (KeyboardInterrupt, OSError) as error:
         if (folder / "settings.json").exists():
-            advice = f"continue with: {how_to_resume(folder, RunFolder.open(folder).read_settings()[0])}"
+            advice = f"continue with: {RunFolder.open(folder).read().plan.how_to_resume(folder)}"
             if isinstance(error, KeyboardInterrupt):
                 typer.echo(f"stopped; {advice}", err=True)
             elif error.filename is None:
@@ -217,9 +237,9 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise
 
 
-def tell(summary: Summary, quiet: bool, as_json: bool, page: Path | None = None) -> None:
+def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None:
     """Print the result of a run, and where its page is."""
-    figures = summary.to_dict()
+    figures = run.to_dict()
     if page is not None:
         figures["report"] = str(page)
     if as_json:
@@ -232,10 +252,10 @@ def tell(summary: Summary, quiet: bool, as_json: bool, page: Path | None = None)
             f"in {figures['seconds']:.1f} s"
         )
         if figures["invalid"]:
-            reasons = "; ".join(f"{n:,} x {why}" for why, n in summary.search.archive.invalid.most_common(5))
+            reasons = "; ".join(f"{n:,} x {why}" for why, n in run.archive.invalid.most_common(5))
             typer.echo(f"{figures['invalid']:,} evaluations were invalid: {reasons}")
         if figures["out_of_bounds"]:
             typer.echo(f"{figures['out_of_bounds']:,} lay outside the feature bounds and went to the nearest niche")
-        typer.echo(f"archive: {summary.folder / 'archive.parquet'}")
+        typer.echo(f"archive: {Path(figures['out']) / 'archive.parquet'}")
         if page is not None:
             typer.echo(f"report: {page}")

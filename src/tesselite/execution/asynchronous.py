@@ -6,12 +6,17 @@ results came, so a run can be repeated exactly from that order (see `tesselite.e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from tesselite.archive.archive import Added
 from tesselite.base.interruption import uninterrupted
+from tesselite.base.threads import available_threads
+from tesselite.execution.events import BUDGET, WINDOW, Events, Since, value_at
+from tesselite.execution.execution import Job, OnWorkers
 from tesselite.execution.log import Logged
-from tesselite.execution.workers.farm import Farm, Item, Result, evaluation_of
+from tesselite.execution.workers import Workers
+from tesselite.execution.workers.farm import Item, Result, evaluation_of
 from tesselite.search.map_elites import MapElites
 from tesselite.spaces.solutions import Rows
 
@@ -55,15 +60,6 @@ class SteadyState:
         return added
 
 
-Since = list[list[int]]
-"""Values that changed as a run went on: [from this many results on, value], ..."""
-
-
-def value_at(changes: Since, results: int) -> int:
-    """The value that holds after so many results."""
-    return next(value for since, value in reversed(changes) if since <= results)
-
-
 def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:
     """Bring a search to where these results of an asynchronous run lead, without evaluating anything.
 
@@ -87,32 +83,77 @@ def window_for(n_workers: int) -> int:
     return 2 * n_workers
 
 
-def steady_steps(
-    search: MapElites,
-    farm: Farm,
-    evaluations: int,
-    *,
-    windows: Since,
-    note: Callable[[Result, Rows], object] | None = None,
-) -> Iterator[MapElites]:
-    """Spend exactly `evaluations` on a farm, giving the search back after each.
+@dataclass(frozen=True)
+class Asynchronous(OnWorkers):
+    """Every result is inserted at once, and a new solution goes out: no worker waits for the slowest of a batch.
 
-    `windows` says how many are out at a time; where workers have joined, it gets another entry before the search is
-    given back. `note` is called with each result and its row before any is inserted.
+    What a worker's results replace depends on their order, so all of them are logged.
     """
-    state = SteadyState(search)
-    state.ask_up_to(windows[-1][1], evaluations)
-    for number, row in state.out.items():
-        farm.submit(Item(number, row, None))
-    while search.evaluations < evaluations:
-        results = farm.completed()
-        if note:
+
+    kind = "asynchronous"
+    keeps_log = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.workers is None:
+            raise ValueError(
+                "asynchronous: needs workers, such as --workers N or workers=N for N processes; "
+                f"this machine has {available_threads()} cores"
+            )
+
+    def begin(self, job: Job, workers: Workers | None) -> None:
+        """Record how many solutions are out at a time, if that is another number than before."""
+        assert workers is not None
+        windows = job.events.changes(WINDOW)
+        if not windows or windows[-1][1] != window_for(workers.n):
+            job.events.record(WINDOW, job.search.evaluations, value=window_for(workers.n))
+
+    def catch_up(self, search: MapElites, logged: Sequence[Logged], events: Events, planned: int) -> None:
+        """Bring a search from its checkpoint to the end of its log; ValueError if they do not fit."""
+        done = search.evaluations
+        if len(logged) < done:
+            raise ValueError(
+                f"evaluations.log: expected the {done} results that are in the checkpoint, found {len(logged)}; "
+                "the archive is whole and can be read, but the run cannot go on without its log"
+            )
+        replay(search, logged[done:], events.changes(BUDGET, planned), events.changes(WINDOW))
+
+    def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
+        """Spend the job's evaluations, giving the search back after each.
+
+        Where workers have joined, the larger window is recorded before the search is given back. Each result is in the
+        log before any is inserted.
+        """
+        assert workers is not None
+        search, evaluations, farm = job.search, job.evaluations, self.farm(job, workers)
+        window = job.events.changes(WINDOW)[-1][1]
+        state = SteadyState(search)
+        state.ask_up_to(window, evaluations)
+        for number, row in state.out.items():
+            farm.submit(Item(number, row, None))
+        while search.evaluations < evaluations:
+            results = farm.completed()
+            if job.log:
+                for result in results:
+                    job.log.append(result, state.out[result.number])
             for result in results:
-                note(result, state.out[result.number])
-        for result in results:
-            state.tell(result)
-            if window_for(farm.workers.n) > windows[-1][1]:
-                windows.append([search.evaluations, window_for(farm.workers.n)])
-            for number, row in state.ask_up_to(windows[-1][1], evaluations):
-                farm.submit(Item(number, row, None))
-            yield search
+                state.tell(result)
+                if window_for(workers.n) > window:
+                    window = window_for(workers.n)
+                    job.events.record(WINDOW, search.evaluations, value=window)
+                for number, row in state.ask_up_to(window, evaluations):
+                    farm.submit(Item(number, row, None))
+                yield search
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return self.kind
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        return [("Order", "asynchronous"), *super().shown()]
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`. Results come in another order then; `tesselite replay` repeats the run."""
+        return ["--asynchronous", *super().command()]

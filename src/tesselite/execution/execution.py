@@ -1,245 +1,170 @@
-"""Where the evaluations of a run are done, and how its search makes use of that: in this process, on workers in
-batches, on workers without batches (asynchronous), or as islands.
+"""Where the evaluations of a search are done, and in which order: what the four ways of execution share.
 
-Each way is a source of steps: it advances the search and gives it back, again and again. `runs.run` saves between
-steps, whatever the way.
+Each way is a class of its own: `InProcess`, `Batches`, `Asynchronous` and `Islands`, a frozen record that a plan holds.
+Its `steps` advance a search and give it back, again and again; `runs` saves between steps, whatever the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from typing import Any
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tesselite.archive.evaluation import Evaluation
-from tesselite.base.importing import check_not_importing
-from tesselite.base.threads import available_threads, checked_threads
-from tesselite.execution.asynchronous import replay, steady_steps, window_for
-from tesselite.execution.islands import EXCHANGES, island_steps
+from tesselite.base.checks import checked_count
+from tesselite.base.threads import available_threads
+from tesselite.execution.events import Events
 from tesselite.execution.log import EvaluationLog, Logged
 from tesselite.execution.workers import Workers, open_workers
-from tesselite.execution.workers.farm import RETRIES, Farm, Result, check_policy, evaluation_of
+from tesselite.execution.workers.farm import RETRIES, Farm, check_policy
 from tesselite.problems.problem import Problem
-from tesselite.search.map_elites import MapElites, batches, checked_count, stop_if_nothing_is_valid
-from tesselite.spaces.solutions import Rows
+from tesselite.search.map_elites import BATCH_SIZE, MapElites
 
 Halt = Callable[[], bool]
 
 
-@dataclass(frozen=True)
-class Execution:
-    """What a user asked for. `workers` as in `open_workers`, None for this process.
+@dataclass
+class Job:
+    """A search that is to spend `evaluations` in all, and what it may use on the way.
 
-    `retries` and `timeout` (seconds of one evaluation) are those of `workers.farm`. `asynchronous` and
-    `islands` (their number; they exchange elites every `exchange` evaluations) change what a search finds, the rest
-    does not.
+    `milestone`: stretches of compiled batches end at multiples of it. `log` keeps the results of workers. `halt` is
+    asked now and then whether to stop at once, which raises `Halted`.
+    """
+
+    search: MapElites
+    problem: Problem
+    evaluations: int
+    batch_size: int = BATCH_SIZE
+    threads: int | None = None
+    milestone: int | None = None
+    log: EvaluationLog | None = None
+    events: Events = field(default_factory=Events)
+    halt: Halt | None = None
+
+
+@dataclass(frozen=True)
+class Execution(ABC):
+    """How evaluations are done. `kind` names it in files."""
+
+    kind: ClassVar[str]
+    keeps_log: ClassVar[bool] = False  # whether the log of all results belongs to the run for good
+
+    @abstractmethod
+    def open(self) -> AbstractContextManager[Workers | None]:
+        """The workers, to be closed at the end; None in this process."""
+
+    @abstractmethod
+    def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
+        """Spend the job's evaluations exactly, giving the search back after each step."""
+
+    def settled(self, evaluations: int) -> Self:
+        """This execution with everything that decides the result written out, for a budget of this many."""
+        return self
+
+    def named(self, workers: Workers | None) -> Self:
+        """The same as a file can hold it, now that the workers are open."""
+        return self
+
+    def begin(self, job: Job, workers: Workers | None) -> None:  # noqa: B027
+        """Record what decides the result and depends on the workers there are now."""
+
+    def catch_up(  # noqa: B027
+        self, search: MapElites, logged: Sequence[Logged], events: Events, planned: int
+    ) -> None:
+        """Bring a restored search to where its log leads, in a run that was planned for this many evaluations."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        return {"kind": self.kind, **{part.name: getattr(self, part.name) for part in fields(self)}}
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        return []
+
+    @property
+    def label(self) -> str:
+        """A few words for people, of what changes results; where evaluations are done does not."""
+        return "one search"
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        return []
+
+    def resume_options(self) -> list[str]:
+        """The options of `tesselite resume` that say again what protects the run."""
+        return []
+
+
+@dataclass(frozen=True)
+class OnWorkers(Execution):
+    """What all ways of execution on workers share: which workers, and how patient we are with them.
+
+    `workers` as in `open_workers`; `retries` and `timeout` (seconds of one evaluation) are those of `workers.farm`.
     """
 
     workers: Any = None
     retries: int = RETRIES
     timeout: float | None = None
-    asynchronous: bool = False
-    islands: int | None = None
-    exchange: int | None = None
 
     def __post_init__(self) -> None:
-        if self.asynchronous and self.islands is not None:
-            raise ValueError("expected only one of asynchronous and islands, got both")
-        if self.exchange is not None and self.islands is None:
-            raise ValueError("exchange: only valid together with islands")
+        if isinstance(self.workers, int | np.integer) and not isinstance(self.workers, bool):
+            store(self, "workers", checked_count("workers", int(self.workers)))
+        if isinstance(self.retries, np.integer):
+            store(self, "retries", int(self.retries))
         if not isinstance(self.timeout, int | float | np.integer | np.floating | None):
             raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {self.timeout!r}")
-        if self.islands is not None:
-            self._store("islands", checked_count("islands", self.islands))
-        if self.exchange is not None:
-            self._store("exchange", checked_count("exchange", self.exchange))
-        if isinstance(self.workers, int | np.integer) and not isinstance(self.workers, bool):
-            self._store("workers", checked_count("workers", int(self.workers)))
-        if isinstance(self.retries, np.integer):
-            self._store("retries", int(self.retries))
         check_policy(self.retries, self.timeout)
         if self.timeout is not None:
-            if self.islands is not None:
-                raise ValueError("timeout: islands evaluate inside of their search; expected none")
-            if self.workers is None:
-                raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
-            object.__setattr__(self, "timeout", float(self.timeout))
-        if self.asynchronous and self.workers is None:
-            raise ValueError(
-                "asynchronous: needs workers, such as --workers N or workers=N for N processes; "
-                f"this machine has {available_threads()} cores"
-            )
-
-    def _store(self, name: str, value: int) -> None:
-        """Keep 1e3 or a number of NumPy's as the int that workers and settings.json need."""
-        object.__setattr__(self, name, value)  # frozen for everybody else
-
-    @property
-    def in_process(self) -> bool:
-        """Whether evaluations are done here."""
-        return self.workers is None and self.islands is None
-
-    def options(self, evaluations: int, workers: Workers | None) -> dict[str, Any]:
-        """What settings.json keeps, because it decides the result."""
-        if self.islands is not None:
-            exchange = self.exchange or max(1, evaluations // (EXCHANGES * self.islands))
-            return {"islands": self.islands, "exchange": exchange}
-        if self.asynchronous:
-            assert workers is not None
-            return {"asynchronous": True, "windows": [[0, window_for(workers.n)]], "budgets": [[0, evaluations]]}
-        return {}
-
-    def protection(self, workers: Workers | None) -> dict[str, Any]:
-        """What settings.json keeps, because it protects the run: its workers, time limit and retries.
-
-        An executor or a client cannot be kept; processes take its place, no more than cores.
-        """
-        if workers is None:
-            return {}
-        kept = self.workers if isinstance(self.workers, int | str) else min(workers.n, available_threads())
-        return {"workers": kept, "timeout": self.timeout, "retries": self.retries}
+            store(self, "timeout", float(self.timeout))
 
     def open(self) -> AbstractContextManager[Workers | None]:
-        """The workers, to be closed at the end; for islands without any, one process for each, up to one a core."""
-        if self.workers is not None:
-            return open_workers(self.workers)
-        return nullcontext() if self.islands is None else open_workers(min(available_threads(), self.islands))
+        """The workers, to be closed at the end."""
+        return open_workers(self.workers)
 
-
-IN_PROCESS = Execution()
-
-
-def steps_of(
-    execution: Execution,
-    workers: Workers | None,
-    options: dict[str, Any],
-    search: MapElites,
-    problem: Problem,
-    evaluations: int,
-    *,
-    batch_size: int,
-    threads: int | None = None,
-    milestone: int | None = None,
-    log: EvaluationLog | None = None,
-    halt: Halt | None = None,
-) -> Iterator[MapElites]:
-    """The steps that spend exactly `evaluations`, in this process or on workers, whose results go to the log.
-
-    `options` are those of `Execution.options`, of the process that began the run. `halt` is asked now and then whether
-    to stop at once, which raises Halted. NothingValid is raised where `stop_if_nothing_is_valid` says.
-    """
-    steps: Iterator[MapElites]
-    if workers is None:
-        steps = _in_process(search, problem, evaluations, batch_size, threads, milestone, log)
-    elif "islands" in options:
-        steps = island_steps(
-            search,
-            problem,
-            workers,
-            evaluations,
-            islands=options["islands"],
-            exchange=options["exchange"],
-            batch_size=batch_size,
-            retries=execution.retries,
-            halt=halt,
+    def on(self, workers: Any, retries: int | None, timeout: float | None) -> Self:
+        """The same with other workers and limits, where some are given; an infinite timeout is none."""
+        limit = self.timeout if timeout is None else timeout
+        return replace(
+            self,
+            workers=self.workers if workers is None else workers,
+            retries=self.retries if retries is None else retries,
+            timeout=None if limit == math.inf else limit,
         )
-    else:
-        farm = Farm(workers, problem, retries=execution.retries, timeout=execution.timeout, halt=halt)
-        if options.get("asynchronous"):
-            note = log.append if log else None
-            steps = steady_steps(search, farm, evaluations, windows=options["windows"], note=note)
+
+    def named(self, workers: Workers | None) -> Self:
+        """The same with workers that a file can name: processes, no more than cores, for an executor or a client."""
+        if workers is None or isinstance(self.workers, int | str):
+            return self
+        return replace(self, workers=min(workers.n, available_threads()))
+
+    def farm(self, job: Job, workers: Workers) -> Farm:
+        """What evaluates the job's rows on these workers."""
+        return Farm(workers, job.problem, retries=self.retries, timeout=self.timeout, halt=job.halt)
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        if isinstance(self.workers, int):
+            workers = f"{self.workers} process{'es' if self.workers > 1 else ''}"
         else:
-            steps = _in_batches(search, problem, farm, evaluations, batch_size, log)
-    return _while_something_is_valid(steps, problem, min(batch_size, evaluations))
+            workers = f"Dask, {self.workers}"
+        limit = "no limit" if self.timeout is None else f"{self.timeout:g} s per evaluation"
+        return [("Workers", workers), ("Timeout", limit), ("Retries", str(self.retries))]
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        return self.resume_options()
+
+    def resume_options(self) -> list[str]:
+        """The options of `tesselite resume` that say again what protects the run."""
+        words = ["--dask" if isinstance(self.workers, str) else "--workers", str(self.workers)]
+        words += ["--timeout", f"{self.timeout:g}"] if self.timeout is not None else []
+        return words + (["--retries", str(self.retries)] if self.retries != RETRIES else [])
 
 
-def _while_something_is_valid(steps: Iterator[MapElites], problem: Problem, first_batch: int) -> Iterator[MapElites]:
-    for search in steps:
-        stop_if_nothing_is_valid(search, problem, first_batch)
-        yield search
-
-
-def _in_process(
-    search: MapElites,
-    problem: Problem,
-    evaluations: int,
-    batch_size: int,
-    threads: int | None,
-    milestone: int | None,
-    log: EvaluationLog | None,
-) -> Iterator[MapElites]:
-    """Batches evaluated here. A run that began on workers may have left results: these first."""
-    known = _known(search, log)
-    n_threads = checked_threads(threads)
-
-    def evaluate(rows: Rows, first: int) -> Evaluation:
-        results = _take_known(known, rows, first)
-        missing = [number for number in range(first, first + len(rows)) if number not in results]
-        here = problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads)
-        for i, number in enumerate(missing):
-            results[number] = Result(number, float(here.fitness[i]), here.features[i], here.reasons.get(i, ""))
-        return replace(evaluation_of([results[number] for number in sorted(results)]), first_error=here.first_error)
-
-    if known:
-        for state in batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate):
-            yield state
-            if not known:
-                break
-    yield from batches(search, problem, evaluations, batch_size=batch_size, threads=threads, milestone=milestone)
-
-
-def _known(search: MapElites, log: EvaluationLog | None) -> dict[int, Logged]:
-    """Results in the log, by number, that are not in the search yet."""
-    read = log.read() if log else []
-    return {logged.result.number: logged for logged in read if logged.result.number >= search.evaluations}
-
-
-def _take_known(known: dict[int, Logged], rows: Rows, first: int) -> dict[int, Result]:
-    """Take the results of these rows, the first of which has this number, out of the known ones."""
-    taken = {number: known.pop(number, None) for number in range(first, first + len(rows))}
-    return {n: logged.result for n, logged in taken.items() if logged is not None and logged.is_of(rows[n - first])}
-
-
-def _in_batches(
-    search: MapElites,
-    problem: Problem,
-    farm: Farm,
-    evaluations: int,
-    batch_size: int,
-    log: EvaluationLog | None,
-) -> Iterator[MapElites]:
-    known = _known(search, log)
-
-    def evaluate(rows: Rows, first: int) -> Evaluation:
-        ours = _take_known(known, rows, first).values()
-        note = (lambda result: log.append(result, rows[result.number - first])) if log else None
-        return farm.evaluate(rows, first=first, known=ours, done=note)
-
-    return batches(search, problem, evaluations, batch_size=batch_size, evaluate=evaluate)
-
-
-@contextmanager
-def evaluator(
-    problem: Problem, execution: Execution, threads: int | None
-) -> Iterator[Callable[[Rows, str | None], Evaluation]]:
-    """What evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
-    check_not_importing()
-    with execution.open() as workers:
-        if workers is None:
-            n_threads = checked_threads(threads)
-            yield lambda rows, scenario: problem.evaluate_checked(rows, scenario, n_threads)
-        else:
-            yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate
-
-
-def catch_up(search: MapElites, logged: list[Logged], options: dict[str, Any]) -> None:
-    """Bring an asynchronous search from its checkpoint to the end of its log; ValueError if they do not fit."""
-    if len(logged) < search.evaluations:
-        raise ValueError(
-            f"evaluations.log: expected the {search.evaluations} results that are in the checkpoint, found "
-            f"{len(logged)}; the archive is whole and can be read, but the run cannot go on without its log"
-        )
-    replay(search, logged[search.evaluations :], options["budgets"], options["windows"])
+def store(record: Execution, name: str, value: Any) -> None:
+    """Set a field of a record that is being made, and is frozen for everybody else."""
+    object.__setattr__(record, name, value)

@@ -11,15 +11,21 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tesselite.archive.archive import Elites, Tessellation
-from tesselite.execution.workers.farm import RETRIES, Halted
+from tesselite.archive.archive import Elites
+from tesselite.base.checks import checked_count
+from tesselite.base.threads import available_threads
+from tesselite.execution.execution import Job, OnWorkers, store
+from tesselite.execution.workers import open_workers
+from tesselite.execution.workers.farm import Halted
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Task, Workers, WorkersLost
 from tesselite.problems.problem import Problem
 from tesselite.search.map_elites import MapElites, NothingValid, batches, stop_if_nothing_is_valid
+from tesselite.tessellation.protocol import Tessellation
 
 EXCHANGES = 20  # in a run, where nothing else is said
 _POLL_SECONDS = 0.5
@@ -84,41 +90,74 @@ def search_island(island: Island, stretch: Stretch) -> Found | str:
         return str(error)
 
 
-def island_steps(
-    search: MapElites,
-    problem: Problem,
-    workers: Workers,
-    evaluations: int,
-    *,
-    islands: int,
-    exchange: int,
-    batch_size: int,
-    retries: int = RETRIES,
-    halt: Callable[[], bool] | None = None,
-) -> Iterator[MapElites]:
-    """Spend exactly `evaluations` on islands that exchange elites every so many, giving the search back each time.
+@dataclass(frozen=True)
+class Islands(OnWorkers):
+    """`n` searches side by side, each on a worker, that exchange elites every `exchange` evaluations.
 
-    An island that is lost with its worker is done again, up to `retries` times in a row; then WorkersLost is raised.
+    `retries` is how often an island that is lost with its worker is done again; then WorkersLost is raised. Without
+    `workers`, one process for each core, `n` at most.
     """
-    tessellation = search.archive.tessellation
-    island = Island(Payload.of(problem), tessellation, search.variation, search.initial, batch_size, search.seed)
-    workers.start(Payload.of(island))
-    numbers = itertools.count()
-    while search.evaluations < evaluations:
-        first = search.evaluations
-        share = min(exchange, -(-(evaluations - first) // islands))
-        elites = search.archive.in_order_of_filling()
-        bounds = [min(first + i * share, evaluations) for i in range(islands + 1)]
-        stretches = [Stretch(elites, a, b) for a, b in itertools.pairwise(bounds) if a < b]
-        for found in _all(workers, stretches, numbers, retries, halt):
-            other = search.archive.empty_copy()
-            other.restore(found.elites)
-            search.archive.merge(other)
-            search.archive.invalid += found.invalid
-            search.archive.out_of_bounds += found.out_of_bounds
-            search.first_error = search.first_error or found.first_error
-        search.evaluations = bounds[-1]
-        yield search
+
+    kind = "islands"
+    n: int = 2
+    exchange: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        store(self, "n", checked_count("islands", self.n))
+        if self.exchange is not None:
+            store(self, "exchange", checked_count("exchange", self.exchange))
+        if self.timeout is not None:
+            raise ValueError("timeout: islands evaluate inside of their search; expected none")
+
+    def settled(self, evaluations: int) -> Islands:
+        """With the number of evaluations between exchanges: 20 exchanges in all unless it was given."""
+        return replace(self, exchange=self.exchange or max(1, evaluations // (EXCHANGES * self.n)))
+
+    def open(self) -> AbstractContextManager[Workers | None]:
+        """The workers, to be closed at the end."""
+        return open_workers(min(available_threads(), self.n) if self.workers is None else self.workers)
+
+    def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
+        """Spend the job's evaluations, giving the search back after every exchange."""
+        assert workers is not None
+        assert self.exchange is not None
+        search, evaluations = job.search, job.evaluations
+        tessellation = search.archive.tessellation
+        payload = Payload.of(job.problem)
+        island = Island(payload, tessellation, search.variation, search.initial, job.batch_size, search.seed)
+        workers.start(Payload.of(island))
+        numbers = itertools.count()
+        while search.evaluations < evaluations:
+            first = search.evaluations
+            share = min(self.exchange, -(-(evaluations - first) // self.n))
+            elites = search.archive.in_order_of_filling()
+            bounds = [min(first + i * share, evaluations) for i in range(self.n + 1)]
+            stretches = [Stretch(elites, a, b) for a, b in itertools.pairwise(bounds) if a < b]
+            for found in _all(workers, stretches, numbers, self.retries, job.halt):
+                other = search.archive.empty_copy()
+                other.restore(found.elites)
+                search.archive.merge(other)
+                search.archive.invalid += found.invalid
+                search.archive.out_of_bounds += found.out_of_bounds
+                search.first_error = search.first_error or found.first_error
+            search.evaluations = bounds[-1]
+            yield search
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"{self.n} islands, exchange every {self.exchange:,}"
+
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and values for people."""
+        mine = [("Islands", str(self.n)), ("Exchange", f"every {self.exchange:,} evaluations")]
+        return [*mine, *(row for row in super().shown() if row[0] != "Timeout")]
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        exchange = [] if self.exchange is None else ["--exchange", str(self.exchange)]
+        return ["--islands", str(self.n), *exchange, *super().command()]
 
 
 def _all(

@@ -99,7 +99,7 @@ def _illuminated(seed: int) -> Archive:
     """MAP-Elites on the same function, with its two variables as features."""
     from tesselite.emitters.operators import gaussian
     from tesselite.problems.user_function import problem
-    from tesselite.search.map_elites import illuminate
+    from tesselite.runs.run import illuminate
     from tesselite.spaces.solutions import Box
 
     hills = problem(

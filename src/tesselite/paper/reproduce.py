@@ -24,18 +24,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tesselite.archive.archive import Tessellation
 from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.scenarios import assess_run
 from tesselite.assessment.trial import Trial, summarise_run
 from tesselite.base.threads import available_threads
+from tesselite.emitters import operators
 from tesselite.execution.workers import Task, Workers, open_workers
 from tesselite.execution.workers.farm import RETRIES
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.processes import Processes, report
 from tesselite.paper.studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
-from tesselite.runs.run import Interrupted, resume, start
+from tesselite.runs.carry_on import Interrupted, Run
+from tesselite.runs.plan import Plan
+from tesselite.runs.run import resume, start
+from tesselite.tessellation.niches import niches_of
+from tesselite.tessellation.protocol import Tessellation
 
 Report = Callable[[str, int, int], object]
 
@@ -236,30 +240,24 @@ def run_job(job: Job, report: Report) -> None:
     folder = work_folder(job)
     seed = trial_seed(pair.identity, job.number)
 
-    def observe(search: Any, evaluations: int) -> None:
-        report("search", search.evaluations, evaluations)
+    def show(run: Run) -> None:
+        report("search", run.evaluations, run.budget)
 
     if folder.exists() and not (folder / "settings.json").exists():
         shutil.rmtree(folder)  # killed before it had begun
     if folder.exists():
-        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, observer=observe)
+        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, progress=show)
     else:
-        from tesselite.emitters.operators import by_name as operator_by_name
-
-        start(
+        plan = Plan.of(
             problem,
-            folder,
-            spec=pair.problem,
+            niches_of(tessellation=_tessellation(job), space=problem.features),
             evaluations=pair.evaluations,
-            tessellation=_tessellation(job),
-            variation=operator_by_name(pair.variation) if pair.variation else None,
+            variation=operators.by_name(pair.variation) if pair.variation else None,
             initial=pair.initial,
             batch_size=pair.batch_size,
             seed=seed,
-            threads=job.threads,
-            checkpoint_seconds=_CHECKPOINT_SECONDS,
-            observer=observe,
         )
+        start(plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, progress=show)
     assessing = time.perf_counter()
     assessment = assess_run(
         folder,

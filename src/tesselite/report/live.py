@@ -20,12 +20,11 @@ from tesselite.report.page.html import document_of, page_of
 from tesselite.report.page.payload import Payload, plain
 from tesselite.report.page.run_data import RunData, locked, read_run
 from tesselite.report.page.views import describe_view
-from tesselite.runs.problem import how_to_resume
 
 PORT = 8137
 SECONDS = 2.0
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-_FILES = ("settings.json", "progress.csv", "archive.parquet", "assessment.parquet")
+_FILES = ("settings.json", "events.jsonl", "progress.csv", "archive.parquet", "assessment.parquet")
 
 
 @dataclass
@@ -79,7 +78,7 @@ class Watched:
         if self._run.state == "stopped":
             self._document["message"] = (
                 f"Nobody is running here any more, and the run is not finished: it was stopped or killed. Continue it "
-                f"with: {how_to_resume(self.folder, self._run.settings)}"
+                f"with: {self._run.plan.how_to_resume(self.folder)}"
             )
 
     def view(self, niche: int, scenario: str | None) -> tuple[dict[str, Any], Payload] | None:

@@ -28,20 +28,20 @@ def plot_run(
     reason if the problem cannot be found here and so adds nothing.
     """
     place = RunFolder.open(folder)
-    settings, _ = place.read_settings()
+    plan = place.read().plan
     archive, _ = run_archive(folder)
     problem: Problem | None = None
     try:
-        problem = problem_of(folder, settings)
+        problem = problem_of(folder, plan)
     except ValueError as error:
-        say(f"without the pictures that are {settings.problem}'s own: {error}")
+        say(f"without the pictures that are {plan.problem}'s own: {error}")
     files = []
     rows = place.read_progress()
     if rows:
         with figure(13.0, 3.4) as made:
-            draw_progress(made, rows, f"{settings.problem}, seed {settings.seed}")
+            draw_progress(made, rows, f"{plan.problem}, seed {plan.seed}")
             files.append(save(made, out / f"progress.{kind}"))
-    title = f"{settings.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
+    title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     with figure(7.2, 6.0) as made:
         draw_archive(made, archive, title, y_down=problem is not None and problem.y_down, features=features)
         files.append(save(made, out / f"archive.{kind}"))

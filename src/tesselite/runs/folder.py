@@ -1,6 +1,7 @@
 """The folder of a run: settings, progress, archive; written so that a crash at any moment loses nothing that counts.
 
-    settings.json       everything that is needed to run again
+    settings.json       the plan: everything that is needed to run again
+    events.jsonl        what has changed since: the budget, the tessellation that was made, workers that joined
     progress.csv        how the archive grew, a row at fixed numbers of evaluations
     archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
     centroids.parquet   the tessellation, where it is not a grid
@@ -13,7 +14,6 @@ Who runs what is in `tesselite.runs.run`.
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import shlex
@@ -21,22 +21,25 @@ import time
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
 from tesselite import __version__
-from tesselite.archive.archive import Tessellation
-from tesselite.archive.file import describe_tessellation
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
+from tesselite.execution.choice import execution_from_dict
+from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
 from tesselite.execution.log import LOG_FILES
+from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.niches import Given
+from tesselite.tessellation.protocol import Tessellation
 
-FORMAT = 2  # 1 had no digest
-RUN_FILES = ("settings.json", "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
+FORMAT = 2  # 1 had no digest, and held events as well
+RUN_FILES = ("settings.json", EVENTS_FILE, "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
 _PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 PROGRESS = (
     "evaluations",
@@ -52,60 +55,31 @@ PROGRESS = (
 _PROGRESS_HEADER = ",".join((*PROGRESS, "check"))
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What a run is: the problem by name, the niches, the budget, the operator and the seed.
+@dataclass
+class Stored:
+    """What a folder says about its run: the plan, the version of tesselite that wrote it, and what has happened."""
 
-    `problem_fingerprint` tells whether the problem is still the same. `niches` describes the tessellation; its kind
-    is "cvt" until the centroids are constructed. `options` holds choices of a kind that only some runs have;
-    `protection` where evaluations are done, and how they are guarded, which changes no result: empty for this process.
-    """
+    planned: Plan
+    version: str
+    events: Events
 
-    problem: str
-    problem_fingerprint: str
-    evaluations: int
-    initial: int
-    batch_size: int
-    variation: str
-    seed: int
-    niches: dict[str, Any]
-    options: dict[str, Any] = field(default_factory=dict)
-    protection: dict[str, Any] = field(default_factory=dict)
+    @property
+    def plan(self) -> Plan:
+        """The plan as it stands now: with the larger budget and the other workers that it was resumed with."""
+        how = self.events.of(EXECUTION)
+        return replace(
+            self.planned,
+            evaluations=self.events.changes(BUDGET, self.planned.evaluations)[-1][1],
+            execution=execution_from_dict(how[-1]["execution"]) if how else self.planned.execution,
+        )
 
-
-def _check(settings: Settings, version: object) -> None:
-    """TypeError or LookupError if settings are not of the kinds that they should be; a file may hold anything."""
-    named = {"version": version, **vars(settings)}
-    for name in ("version", "problem", "problem_fingerprint", "variation"):
-        if not isinstance(named[name], str):
-            raise TypeError(f"{name} is {named[name]!r}")
-    for name, least in (("evaluations", 1), ("initial", 1), ("batch_size", 1), ("seed", 0)):
-        if not _is_whole(named[name], least):
-            raise TypeError(f"{name} is {named[name]!r}")
-    niches, options = settings.niches, settings.options
-    if not (isinstance(niches, dict) and isinstance(options, dict)):
-        raise TypeError(f"niches is {niches!r}, options is {options!r}")
-    sizes = niches["shape"] if niches["kind"] == "grid" else [niches["n_niches"]]
-    if not (isinstance(sizes, list) and sizes and all(_is_whole(size, 1) for size in sizes)):
-        raise TypeError(f"niches is {niches!r}")
-    if any(not _is_whole(options[name], 1) for name in ("islands", "exchange") if name in options):
-        raise TypeError(f"options is {options!r}")
-    for name in ("windows", "budgets") if options.get("asynchronous") else ():
-        changes = options[name]
-        since = [results for results, value in changes if _is_whole(results, 0) and _is_whole(value, 1)]
-        if len(since) < len(changes) or since[:1] != [0] or since != sorted(since):
-            raise TypeError(f"{name} is {changes!r}")
-    if settings.protection:
-        workers, timeout, retries = (settings.protection[name] for name in ("workers", "timeout", "retries"))
-        limited = isinstance(timeout, float) and 0 < timeout < math.inf
-        if not ((_is_whole(workers, 1) or isinstance(workers, str)) and _is_whole(retries, 0)) or not (
-            timeout is None or limited
-        ):
-            raise TypeError(f"protection is {settings.protection!r}")
-
-
-def _is_whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    @property
+    def niches_fingerprint(self) -> str | None:
+        """That of the tessellation; None until it is made."""
+        if isinstance(self.planned.niches, Given):
+            return self.planned.niches.fingerprint
+        made = self.events.of(NICHES)
+        return str(made[-1]["fingerprint"]) if made else None
 
 
 def _not_settings(file: Path, error: Exception) -> ValueError:
@@ -227,15 +201,15 @@ class RunFolder:
             for name in RUN_FILES:
                 (self.path / name).unlink(missing_ok=True)
 
-    # -- settings --------------------------------------------------------------------------------------------------
+    # -- plan and events ---------------------------------------------------------------------------------------------
 
-    def write_settings(self, settings: Settings) -> None:
-        """Write the settings with the versions in use."""
+    def write_plan(self, plan: Plan) -> None:
+        """Write the plan with the versions in use."""
         packages = ("numpy", "numba", "scipy", "pyarrow")
         about = {
             "format": FORMAT,
             "version": __version__,
-            **asdict(settings),
+            **plan.to_dict(),
             "versions": {
                 "python": platform.python_version(),
                 **{name: metadata.version(name) for name in packages},
@@ -245,30 +219,42 @@ class RunFolder:
         text = json.dumps(sealed(about), indent=2) + "\n"
         write_atomically(self.settings_file, lambda part: part.write_text(text))
 
-    def read_settings(self) -> tuple[Settings, str]:
-        """The settings and the version of tesselite that wrote them; ValueError if they cannot be read."""
+    def read(self) -> Stored:
+        """What the folder says about its run; ValueError if that cannot be read."""
         file = self.settings_file
         try:
             about = json.loads(regular_bytes(file))
-            version, written_as = about["version"], about["format"]
+            version, number = about["version"], about["format"]
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise _not_settings(file, error) from None
-        if written_as not in range(1, FORMAT + 1):
+        if number not in range(1, FORMAT + 1):
             raise ValueError(
-                f"{file}: written in format {written_as} by tesselite {version}; "
-                f"this is tesselite {__version__}, which reads formats 1 to {FORMAT}"
+                f"{file}: written in format {number} by tesselite {version}; this is tesselite {__version__}, which "
+                f"reads formats 1 to {FORMAT}"
             )
-        if not is_intact(about, older=written_as == 1):
+        if not is_intact(about, older=number == 1):
             raise ValueError(
                 f"{file}: damaged or edited (its content is not what was written); restore it, or start a new run"
             )
         try:
-            about.setdefault("protection", {})  # runs of before did not keep it
-            settings = Settings(**{name: about[name] for name in Settings.__dataclass_fields__})
-            _check(settings, version)
-        except (LookupError, TypeError, ValueError) as error:
+            if not isinstance(version, str):
+                raise TypeError(f"version is {version!r}")
+            if number == 1:
+                plan, happened = plan_of_format_1(about)
+                return Stored(plan, version, Events(happened=happened))
+            plan = Plan.from_dict(about)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise _not_settings(file, error) from None
-        return settings, version
+        return Stored(plan, version, Events(self.path / EVENTS_FILE))
+
+    def bring_up_to_date(self, stored: Stored) -> Stored:
+        """Write what an older version stored as this one does; events first, since the old settings hold them, too."""
+        if stored.events.file is None:
+            stored = replace(stored, events=stored.events.written_to(self.path / EVENTS_FILE))
+            self.write_plan(stored.planned)
+        elif stored.version != __version__:
+            self.write_plan(stored.planned)
+        return stored
 
     # -- tessellation ----------------------------------------------------------------------------------------------
 
@@ -415,10 +401,3 @@ def _cell(value: float | None) -> str:
     if value is None:
         return ""
     return str(int(value)) if float(value).is_integer() else repr(float(value))
-
-
-def describe_niches(tessellation: Tessellation, **more: Any) -> dict[str, Any]:
-    """The tessellation as settings.json tells it."""
-    described = describe_tessellation(tessellation, embed=False)
-    del described["space"]
-    return {**described, **more}

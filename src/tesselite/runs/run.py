@@ -1,359 +1,286 @@
-"""A run: a search that lives in a folder, saves itself by time and on signals, and can be resumed after any end.
+"""Run a search as planned, in memory or in a folder; resume it after any end; replay it from its log.
 
-The search is in `tesselite.search.map_elites`, the files in `tesselite.runs.folder`, the display in `tesselite.cli`.
+The loop around the search is in `carry_on`, the record of what a run is in `plan`, the files in `folder`.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import os
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Tessellation
+from tesselite.archive.archive import Archive
+from tesselite.base.checks import checked_count
 from tesselite.base.importing import check_not_importing
-from tesselite.base.seeds import checked_seed
-from tesselite.base.threads import available_threads, checked_threads
+from tesselite.base.threads import checked_threads
 from tesselite.emitters import operators
-from tesselite.execution.asynchronous import window_for
-from tesselite.execution.execution import IN_PROCESS, Execution, catch_up, steps_of
+from tesselite.execution.choice import execution_of, resumed
+from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
+from tesselite.execution.execution import Execution, Job
+from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
-from tesselite.execution.workers import Workers, WorkersLost
-from tesselite.execution.workers.farm import RETRIES, Halted
-from tesselite.problems import importable_name
+from tesselite.execution.workers import Workers
 from tesselite.problems.problem import Problem
-from tesselite.runs.folder import RunFolder, Settings, describe_niches, progress_of
-from tesselite.runs.problem import (
-    agree_to,
-    check_problem,
-    check_scheduler,
-    fingerprint,
-    how_to_resume,
-    problem_of,
-    stored_tessellation,
-)
-from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid, batches, checked_count, tessellate
-from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.voronoi import p_to_json
+from tesselite.runs.carry_on import InFolder, Progress, Run, carry_on
+from tesselite.runs.folder import RunFolder, Stored
+from tesselite.runs.plan import OWN, Plan
+from tesselite.runs.problem import agree_to, check_problem, check_scheduler, problem_of, stored_tessellation
+from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid
+from tesselite.tessellation.niches import Construction, Given, niches_of
+from tesselite.tessellation.protocol import Tessellation
 
 CHECKPOINT_SECONDS = 30.0
-_PROGRESS_ROWS = 200  # about so many rows in progress.csv
-
-Observer = Callable[[MapElites, int], object]
-Construction = Callable[[int, float], object]
-
-
-class Interrupted(KeyboardInterrupt):
-    """The run was stopped by a signal after everything was saved; no `except Exception` takes it for an error."""
-
-    def __init__(self, signal_number: int, folder: Path, advice: str) -> None:
-        super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: {advice}")
-        self.signal_number = signal_number
-        self.folder = folder
 
 
 @dataclass(frozen=True)
-class Summary:
-    """How a run ended; `seconds_search` is the loop alone, without compilation, tessellation and files.
+class Options:
+    """How a run is carried out here and now: nothing of this decides its result."""
 
-    `archive` is what it found.
-    """
+    threads: int | None = None
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    progress: Progress | None = None
 
-    search: MapElites
-    problem: Problem
-    folder: Path
-    seconds: float
-    seconds_search: float
-
-    @property
-    def archive(self) -> Archive:
-        """The archive of the search."""
-        return self.search.archive
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures that `--json` prints."""
-        archive = self.search.archive
-        return {
-            "problem": self.problem.name,
-            "n_niches": archive.n_niches,
-            **progress_of(self.search),
-            "invalid_reasons": dict(archive.invalid),
-            "seed": self.search.seed,
-            "seconds": self.seconds,
-            "seconds_search": self.seconds_search,
-            "out": str(self.folder),
-        }
+    def __post_init__(self) -> None:
+        checked_threads(self.threads)
+        if not 0 <= self.checkpoint_seconds < math.inf:
+            raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {self.checkpoint_seconds}")
 
 
-def start(
+Variation = operators.Operator | operators.VariationFunction
+
+
+def run(
     problem: Problem,
-    folder: Path,
     *,
-    evaluations: int,
-    spec: str | None = None,
+    evaluations: float,
     n_niches: int | None = None,
     grid: Any = None,
     tessellation: Tessellation | None = None,
     n_samples: int | None = None,
     p: float = 2.0,
     method: str | None = None,
-    variation: operators.Operator | operators.VariationFunction | None = None,
+    variation: Variation | None = None,
     initial: int = INITIAL,
     batch_size: int = BATCH_SIZE,
     seed: int | None = None,
     threads: int | None = None,
+    progress: Progress | None = None,
+    out: str | Path | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    observer: Observer | None = None,
-    construction: Construction | None = None,
-    execution: Execution = IN_PROCESS,
-) -> Summary:
-    """Run a new search in a new folder. `spec` is the problem's name for `resume`.
+    workers: Any = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    asynchronous: bool = False,
+    islands: int | None = None,
+    exchange: int | None = None,
+) -> Run:
+    """Fill an archive with the best solutions of every kind that this many evaluations find; the run, ended.
 
-    `n_samples`, `p` and `method` are those of `tesselite.cvt`, for a run with `n_niches`. `observer(search, budget)` is
-    called after each batch, `construction(iteration, error)` while the tessellation is being made. `execution` says
-    where evaluations are done.
+    Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
+    (cells per feature) or a ready `tessellation`. `progress` is called with the run after every batch. `out` makes the
+    run live in a new folder: it saves itself there every `checkpoint_seconds`, and after any end `tesselite.resume`
+    continues it. Raises NothingValid if the whole first batch fails.
+
+    `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
+    makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
+    whose worker dies, or that takes longer than `timeout` seconds, is tried again `retries` times. `asynchronous` lets
+    no worker wait for the slowest of a batch; `islands` lets each search on its own and exchange elites every
+    `exchange` evaluations. See docs/scaling.md.
     """
-    check_not_importing()
-    started = time.perf_counter()
-    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
-    initial = checked_count("initial", initial)
-    _check_options(threads, checkpoint_seconds)
-    seed = checked_seed(seed)
-    niches: Tessellation | None = None
-    if (n_samples, p, method) != (None, 2.0, None) and (grid is not None or tessellation is not None):
-        raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
-    if n_niches is not None and grid is None and tessellation is None:
-        from tesselite.tessellation.cvt import plan
-
-        n_niches = plan(problem.features, n_niches, n_samples, seed, p, method=method).k
-    if n_niches is None or grid is not None or tessellation is not None:
-        niches = tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation)
-    # A search on one niche: whatever is wrong with the options shows before the folder is made.
-    trial = _search(problem, GridTessellation(problem.features, 1), variation, initial, seed)
-    settings = Settings(
-        problem=spec or importable_name(problem) or problem.name,
-        problem_fingerprint=fingerprint(problem),
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
+            "take a built-in one, such as tesselite.problems.arm(10)"
+        )
+    plan = Plan.of(
+        problem,
+        niches_of(n_niches, grid, tessellation, n_samples=n_samples, p=p, method=method, space=problem.features),
         evaluations=evaluations,
+        variation=variation,
         initial=initial,
         batch_size=batch_size,
-        variation=_variation_name(variation, trial),
         seed=seed,
-        niches=_wanted_cvt(n_niches, n_samples, p, method) if niches is None else describe_niches(niches),
+        execution=execution_of(
+            workers, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
+        ),
     )
-    if settings.niches["kind"] == "custom":
-        raise ValueError(f"tessellation: a run folder can hold a grid or centroids, got {type(niches).__name__}")
-    with execution.open() as workers, RunFolder.create(folder) as place:
-        options, protection = execution.options(evaluations, workers), execution.protection(workers)
-        settings = replace(settings, options=options, protection=protection)
-        agree_to(settings)
-        try:
-            if niches is None:
-                settings, niches = _construct(place, settings, problem, threads, construction)
-            else:
-                place.write_tessellation(niches)
-                place.write_settings(settings)
-            search = _search(problem, niches, variation, initial, seed)
-            return _carry_on(
-                search, problem, place, settings, execution, workers, threads, checkpoint_seconds, observer, started
-            )
-        except Exception as error:
-            if isinstance(error, NothingValid):
-                place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
-            log = EvaluationLog(place.path, problem.features.n)
-            if all(logged.result.reason for logged in log.read()):
-                place.abandon_if_empty()
-            raise
-
-
-def _wanted_cvt(n_niches: int | None, n_samples: int | None, p: float, method: str | None) -> dict[str, Any]:
-    """A tessellation that is yet to be constructed, as settings.json tells it."""
-    return {"kind": "cvt", "n_niches": n_niches, "n_samples": n_samples, "p": p_to_json(p), "method": method}
-
-
-def _construct(
-    place: RunFolder,
-    settings: Settings,
-    problem: Problem,
-    threads: int | None,
-    construction: Construction | None,
-) -> tuple[Settings, Tessellation]:
-    """Construct the CVT that the settings ask for. They are on disk before, so that a crash here loses nothing."""
-    place.write_settings(settings)
-    wanted = settings.niches
-    niches = tessellate(
+    return start(
+        plan,
         problem,
-        settings.seed,
-        n_niches=wanted["n_niches"],
-        n_samples=wanted["n_samples"],
-        p=wanted["p"],
-        method=wanted["method"],
+        None if out is None else Path(out),
+        variation=variation,
         threads=threads,
-        progress=construction,
-        cache=True,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
     )
+
+
+_P = ParamSpec("_P")
+
+
+def _archive_of(function: Callable[_P, Run]) -> Callable[_P, Archive]:
+    @functools.wraps(function)
+    def illuminate(*args: _P.args, **options: _P.kwargs) -> Archive:
+        return function(*args, **options).archive
+
+    illuminate.__name__ = illuminate.__qualname__ = "illuminate"
+    illuminate.__annotations__ = {**function.__annotations__, "return": "Archive"}
+    return illuminate
+
+
+illuminate = _archive_of(run)
+"""`run`, for those who want nothing but the archive."""
+
+
+def start(
+    plan: Plan,
+    problem: Problem,
+    folder: Path | None = None,
+    *,
+    variation: Variation | None = None,
+    threads: int | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    progress: Progress | None = None,
+    construction: Construction | None = None,
+) -> Run:
+    """Carry out a new plan, in a new folder if one is given.
+
+    `variation` is needed where it is the user's own. `construction(iteration, error)` is called while a CVT is made.
+    """
+    check_not_importing()
+    options = Options(threads, checkpoint_seconds, progress)
+    with plan.execution.open() as workers:
+        if folder is None:
+            niches = plan.niches.tessellate(problem.features, plan.seed, threads, construction)
+            search = plan.search(problem, niches, variation)
+            job = Job(search, problem, plan.evaluations, plan.batch_size, threads)
+            here = Run(plan, problem, search, None)
+            return carry_on(here, job, plan.execution, workers, progress=progress)
+        with RunFolder.create(folder) as place:
+            try:
+                if isinstance(plan.niches, Given):
+                    place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
+                plan = replace(plan, execution=plan.execution.named(workers))
+                place.write_plan(plan)
+                stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
+                niches = _niches(place, stored, problem, threads, construction)
+                search = plan.search(problem, niches, variation)
+                return _in_folder(place, stored, problem, search, workers, options)
+            except Exception as error:
+                if isinstance(error, NothingValid):
+                    place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
+                log = EvaluationLog(place.path, problem.features.n)
+                if all(logged.result.reason for logged in log.read()):
+                    place.abandon_if_empty()
+                raise
+
+
+def _niches(
+    place: RunFolder, stored: Stored, problem: Problem, threads: int | None, construction: Construction | None
+) -> Tessellation:
+    """The tessellation of a run, constructed if that is still to do; a crash loses nothing, the plan is on disk."""
+    if stored.niches_fingerprint is not None:
+        return stored_tessellation(place, stored, problem)
+    niches = stored.plan.niches.tessellate(problem.features, stored.plan.seed, threads, construction)
     place.write_tessellation(niches)
-    settings = replace(settings, niches=describe_niches(niches, wanted=wanted))
-    place.write_settings(settings)
-    return settings, niches
+    stored.events.record(NICHES, 0, fingerprint=niches.fingerprint())
+    return niches
 
 
-def _check_options(threads: int | None, checkpoint_seconds: float) -> None:
-    checked_threads(threads)
-    if not 0 <= checkpoint_seconds < math.inf:
-        raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {checkpoint_seconds}")
+def _in_folder(
+    place: RunFolder,
+    stored: Stored,
+    problem: Problem,
+    search: MapElites,
+    workers: Workers | None,
+    options: Options,
+    execution: Execution | None = None,
+) -> Run:
+    """Carry on in a folder, from wherever the search is."""
+    plan = stored.plan
+    agree_to(plan)
+    execution = execution or plan.execution
+    job = Job(
+        search,
+        problem,
+        plan.evaluations,
+        plan.batch_size,
+        options.threads,
+        log=EvaluationLog(place.path, problem.features.n),
+        events=stored.events,
+    )
+    here = Run(plan, problem, search, place.path)
+    here.seconds_search = place.cut_progress(search.evaluations)
+    keeper = InFolder(place, job, execution.keeps_log, options.checkpoint_seconds)
+    return carry_on(here, job, execution, workers, keeper, options.progress)
 
 
 def resume(
     folder: str | Path,
     problem: Problem | None = None,
     *,
-    evaluations: int | None = None,
-    variation: operators.VariationFunction | None = None,
+    evaluations: float | None = None,
+    variation: Variation | None = None,
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    observer: Observer | None = None,
+    progress: Progress | None = None,
     construction: Construction | None = None,
     other_version: bool = False,
     workers: Any = None,
     retries: int | None = None,
     timeout: float | None = None,
-) -> Summary:
+) -> Run:
     """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
 
-    `problem` is needed where the run was started from Python on a problem that has no importable name. More
+    `problem` is needed where the run was started from Python on a problem that cannot be imported by name. More
     `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
     `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
-    `timeout` are those of `illuminate`; by default those that the run had last, or processes in place of an executor
-    or a client, no more than cores. `workers=0` is this process, `timeout=math.inf` no limit.
+    `timeout` are those that the run began with, unless others are given.
     """
     check_not_importing()
-    started = time.perf_counter()
-    _check_options(threads, checkpoint_seconds)
+    options = Options(threads, checkpoint_seconds, progress)
     with RunFolder.open(Path(folder)) as place:
-        settings, version = place.read_settings()
-        stored = settings, version
-        if version != __version__ and not other_version:
+        stored = place.read()
+        plan = stored.plan
+        if stored.version != __version__ and not other_version:
             raise ValueError(
-                f"{folder}: started by tesselite {version}, this is {__version__}; install that version, or accept "
-                "that the result may differ from an uninterrupted run (--other-version)"
+                f"{folder}: started by tesselite {stored.version}, this is {__version__}; install that version, or "
+                "accept that the result may differ from an uninterrupted run (--other-version)"
             )
-        if problem is None:
-            problem = problem_of(Path(folder), settings, asked=True)  # to resume a run is to run its problem
-        else:
-            check_problem(Path(folder), settings, problem)
+        problem = _checked_problem(place, plan, problem, asked=True)  # to resume a run is to run its problem
         if workers is None:
-            check_scheduler(Path(folder), settings)
-        execution = _resumed_execution(settings, workers, retries, timeout)
-        budget = settings.evaluations if evaluations is None else checked_count("evaluations", evaluations)
-        if budget < settings.evaluations:
+            check_scheduler(place.path, plan)
+        execution = resumed(plan.execution, workers, retries, timeout)
+        budget = plan.evaluations if evaluations is None else checked_count("evaluations", evaluations)
+        if budget < plan.evaluations:
             raise ValueError(
-                f"evaluations: expected at least the {settings.evaluations} the run was planned for, got {budget}"
+                f"evaluations: expected at least the {plan.evaluations} the run was planned for, got {budget}"
             )
-        operator = _stored_variation(place, settings, variation)
-        if settings.niches["kind"] == "cvt":
-            settings, niches = _construct(place, settings, problem, threads, construction)
-        else:
-            niches = stored_tessellation(place, settings, problem)
-        settings = replace(settings, evaluations=budget)
-        search = _search(problem, niches, operator, settings.initial, settings.seed)
+        _check_variation(place, plan, variation)
+        if stored.niches_fingerprint is None:
+            stored = place.bring_up_to_date(stored)
+        search = plan.search(problem, _niches(place, stored, problem, threads, construction), variation)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
         saved = search.evaluations
-        if settings.options.get("asynchronous"):
-            settings = _catch_up(search, place, settings)
-        if search.evaluations >= settings.evaluations:
+        logged = EvaluationLog(place.path, problem.features.n).read() if plan.execution.keeps_log else []
+        plan.execution.catch_up(search, logged, stored.events, stored.planned.evaluations)
+        if search.evaluations >= budget:
             execution = IN_PROCESS  # nothing left to do: start no workers for it
         with execution.open() as opened:  # before anything is written: there may be no such workers
-            if search.evaluations < settings.evaluations:
-                settings = replace(settings, protection=execution.protection(opened))
-            agree_to(settings)
-            if opened is not None and settings.options.get("asynchronous"):
-                settings = _with_window(settings, search.evaluations, opened)
-            if (settings, __version__) != stored:
-                place.write_settings(settings)
-            if settings.evaluations <= search.evaluations > saved:
+            stored = place.bring_up_to_date(stored)
+            if budget > plan.evaluations:
+                stored.events.record(BUDGET, search.evaluations, value=budget)
+            kept = execution.named(opened)
+            if search.evaluations < budget and kept != plan.execution:
+                stored.events.record(EXECUTION, search.evaluations, execution=kept.to_dict())
+            if budget <= search.evaluations > saved:
                 _save_the_end(search, place)  # killed between its last result and its last checkpoint
-            return _carry_on(
-                search, problem, place, settings, execution, opened, threads, checkpoint_seconds, observer, started
-            )
-
-
-def _variation_name(given: Any, search: MapElites) -> str:
-    """An operator by name, "vary" for what a space of solutions does itself, "own" for a function of the user's."""
-    if isinstance(search.variation, operators.Operator):
-        return str(search.variation)
-    return "vary" if given is None else "own"
-
-
-def _stored_variation(
-    place: RunFolder, settings: Settings, variation: operators.VariationFunction | None
-) -> operators.Operator | operators.VariationFunction | None:
-    """The operator that the run began with, None for the usual one; one of the user's own has to be given again."""
-    if settings.variation == "own":
-        if variation is None:
-            raise ValueError(
-                f"{place.path}: started with a variation of your own; expected it again, as in "
-                "tesselite.resume(DIR, problem, variation=...)"
-            )
-        return variation
-    if variation is not None and str(variation) != settings.variation:
-        raise ValueError(f"variation: expected none, since the run was started with {settings.variation}")
-    return None if settings.variation == "vary" else operators.by_name(settings.variation)
-
-
-def _resumed_execution(settings: Settings, workers: Any, retries: int | None, timeout: float | None) -> Execution:
-    """The execution that the run had last, but for what is given."""
-    options, kept = settings.options, settings.protection
-    here = isinstance(workers, int) and workers == 0
-    if workers is None and not kept and options.get("asynchronous"):
-        workers = available_threads()  # as runs that kept nothing did
-    if timeout is None and not here:
-        timeout = kept.get("timeout")
-    execution = Execution(
-        workers=None if here else kept.get("workers") if workers is None else workers,
-        retries=kept.get("retries", RETRIES) if retries is None else retries,
-        timeout=None if timeout == math.inf else timeout,
-        asynchronous=bool(options.get("asynchronous")),
-        islands=options.get("islands"),
-        exchange=options.get("exchange"),
-    )
-    if retries is not None and execution.in_process:
-        raise ValueError("retries: only valid together with workers, and this run has none")
-    return execution
-
-
-def _catch_up(search: MapElites, place: RunFolder, settings: Settings) -> Settings:
-    """Take in what the log has beyond the checkpoint; settings in which an extended budget has its place."""
-    options = settings.options
-    catch_up(search, EvaluationLog(place.path, search.archive.tessellation.space.n).read(), options)
-    if options["budgets"][-1][1] == settings.evaluations:
-        return settings
-    budgets = [*options["budgets"], [search.evaluations, settings.evaluations]]
-    return replace(settings, options={**options, "budgets": budgets})
-
-
-def _with_window(settings: Settings, results: int, workers: Workers) -> Settings:
-    """Settings in which the workers that there are now have their place."""
-    windows = settings.options["windows"]
-    if windows[-1][1] == window_for(workers.n):
-        return settings
-    return replace(settings, options={**settings.options, "windows": [*windows, [results, window_for(workers.n)]]})
-
-
-def _save_the_end(search: MapElites, place: RunFolder) -> None:
-    """Write what a run that has spent its budget could not write any more."""
-    seconds = place.cut_progress(search.evaluations)
-    rows = place.read_progress()
-    if not rows or rows[-1]["evaluations"] != search.evaluations:
-        place.append_progress(search, seconds)
-    place.write_checkpoint(search)
+            return _in_folder(place, stored, problem, search, opened, options, execution)
 
 
 def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
@@ -363,164 +290,44 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     the user's own cannot be replayed here.
     """
     place = RunFolder.open(Path(folder))
-    settings, _ = place.read_settings()
-    if not settings.options.get("asynchronous"):
+    stored = place.read()
+    plan = stored.plan
+    if not plan.execution.keeps_log:
         raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
-    if problem is None:
-        problem = problem_of(Path(folder), settings)
-    else:
-        check_problem(Path(folder), settings, problem)
-    niches = stored_tessellation(place, settings, problem)
-    search = _search(problem, niches, _stored_variation(place, settings, None), settings.initial, settings.seed)
+    problem = _checked_problem(place, plan, problem)
+    _check_variation(place, plan, None)
+    search = plan.search(problem, stored_tessellation(place, stored, problem))
     log = EvaluationLog(place.path, problem.features.n)
     if not log.file.exists():
         raise ValueError(f"{log.file}: there is no such file, and a replay needs it")
     logged = log.read()
-    # Settings after the log: a run that is still active notes other windows before the results that rest on them.
-    catch_up(search, logged, place.read_settings()[0].options)
+    # Events after the log: a run that is still active notes other windows before the results that rest on them.
+    plan.execution.catch_up(search, logged, place.read().events, stored.planned.evaluations)
     return search
 
 
-def _search(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
-    return MapElites(
-        problem.solutions,
-        niches,
-        variation,
-        initial=initial,
-        direction=problem.direction,
-        floor=problem.floor,
-        seed=seed,
-    )
+def _checked_problem(place: RunFolder, plan: Plan, given: Problem | None, *, asked: bool = False) -> Problem:
+    if given is None:
+        return problem_of(place.path, plan, asked=asked)
+    check_problem(place.path, plan, given)
+    return given
 
 
-def _carry_on(
-    search: MapElites,
-    problem: Problem,
-    place: RunFolder,
-    settings: Settings,
-    execution: Execution,
-    workers: Workers | None,
-    threads: int | None,
-    checkpoint_seconds: float,
-    observer: Observer | None,
-    started: float,
-) -> Summary:
-    """Spend what is left of the budget, saving as we go."""
-    before = place.cut_progress(search.evaluations)
-    if search.evaluations >= settings.evaluations:
-        return Summary(search, problem, place.path, time.perf_counter() - started, before)
-    milestone = max(settings.batch_size, settings.evaluations // _PROGRESS_ROWS)
-    _warm_up(search, problem, threads, in_process=workers is None)
-    searching, saved_at = 0.0, time.perf_counter()
-    next_row = (search.evaluations // milestone + 1) * milestone
-    log = EvaluationLog(place.path, problem.features.n)
-    windows = list(settings.options.get("windows", []))  # of an asynchronous run, which may get more workers
-    with _signals() as received, closing(log):
-        steps = steps_of(
-            execution,
-            workers,
-            settings.options,
-            search,
-            problem,
-            settings.evaluations,
-            batch_size=settings.batch_size,
-            threads=threads,
-            milestone=milestone,
-            log=log,
-            halt=lambda: bool(received),
+def _check_variation(place: RunFolder, plan: Plan, given: Variation | None) -> None:
+    """The operator that the run began with is used again; one of the user's own has to be given again."""
+    if plan.variation == OWN and given is None:
+        raise ValueError(
+            f"{place.path}: started with a variation of your own; expected it again, as in "
+            "tesselite.resume(DIR, problem, variation=...)"
         )
-
-        def save() -> None:
-            log.sync()
-            place.write_checkpoint(search)
-            if not settings.options.get("asynchronous"):
-                log.forget(search.evaluations)
-
-        def save_what_is_found() -> None:
-            if len(search.archive):
-                with suppress(OSError):  # the error that we are about to raise matters more
-                    save()
-
-        while True:
-            at = time.perf_counter()
-            try:
-                if next(steps, None) is None:
-                    break
-            except Halted:
-                save()
-                raise Interrupted(received[0], place.path, how_to_resume(place.path, settings)) from None
-            except WorkersLost as error:
-                save()
-                raise WorkersLost(
-                    f"{error}\nEverything is saved; continue with: {how_to_resume(place.path, settings)}"
-                ) from None
-            except Exception:  # in the user's own variation, say
-                save_what_is_found()
-                raise
-            now = time.perf_counter()
-            searching += now - at
-            if settings.options.get("windows", []) != windows:
-                place.write_settings(settings)  # before a result that rests on it is logged
-                windows = list(settings.options["windows"])
-            if search.evaluations >= next_row or search.evaluations == settings.evaluations:
-                place.append_progress(search, before + searching)
-                next_row = (search.evaluations // milestone + 1) * milestone
-            stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next batch
-            if stopping or now - saved_at >= checkpoint_seconds:
-                save()
-                saved_at = time.perf_counter()
-            if observer:
-                try:
-                    observer(search, settings.evaluations)
-                except Exception:
-                    save_what_is_found()
-                    raise
-            if stopping and search.evaluations < settings.evaluations:
-                raise Interrupted(received[0], place.path, how_to_resume(place.path, settings))
-        save()
-    return Summary(search, problem, place.path, time.perf_counter() - started, before + searching)
+    if plan.variation != OWN and given is not None and str(given) != plan.variation:
+        raise ValueError(f"variation: expected none, since the run was started with {plan.variation}")
 
 
-def _warm_up(search: MapElites, problem: Problem, threads: int | None, in_process: bool) -> None:
-    """Have everything compiled before the clock starts; calls no plain objective and no variation of the user's."""
-    from tesselite.problems.user_function import CompiledProblem
-
-    ours = isinstance(search.variation, operators.Operator)
-    scratch = _search(problem, search.archive.tessellation, search.variation, 1, 0)
-    middle = (problem.features.low + problem.features.high) / 2
-    solution = scratch.ask(1)
-    scratch.tell([0.0], [middle])
-    if in_process and isinstance(problem, CompiledProblem):
-        problem.evaluate_rows(solution, None, threads)
-        if ours:
-            for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
-                pass
-    elif ours:
-        scratch.ask(1)
-        scratch.tell([0.0], [middle])
-
-
-@contextmanager
-def _signals() -> Iterator[list[int]]:
-    """A list that SIGINT and SIGTERM write themselves into, so that the batch can be finished; a second one kills."""
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    old = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-
-    def note(number: int, frame: object) -> None:
-        received.append(number)
-        for both, handler in old.items():
-            signal.signal(both, handler)
-        # Not through sys.stderr, which the signal may have interrupted in the middle of a line.
-        with suppress(OSError):
-            os.write(2, b"finishing the batch, then saving; once more to stop at once\n")
-
-    for number in old:
-        signal.signal(number, note)
-    try:
-        yield received
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+def _save_the_end(search: MapElites, place: RunFolder) -> None:
+    """Write what a run that has spent its budget could not write any more."""
+    seconds = place.cut_progress(search.evaluations)
+    rows = place.read_progress()
+    if not rows or rows[-1]["evaluations"] != search.evaluations:
+        place.append_progress(search, seconds)
+    place.write_checkpoint(search)

@@ -1,4 +1,4 @@
-"""MAP-Elites: ask for solutions, tell what they are worth; or `illuminate` a problem in one call.
+"""MAP-Elites: ask for solutions, tell what they are worth.
 
 Algorithms 2 and 3 of Vassiliades, Chatzilygeroudis and Mouret (2018): they differ in the tessellation alone. Files
 and command line are elsewhere; the same loop as machine code is in `tesselite.search.loop`.
@@ -14,28 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Added, Archive, Tessellation, checked_tessellation
+from tesselite.archive.archive import Added, Archive
 from tesselite.archive.evaluation import Direction, Evaluation
-from tesselite.base.importing import check_not_importing
+from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
-from tesselite.base.numbers import as_floats, shown
+from tesselite.base.numbers import as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator, key
 from tesselite.base.threads import checked_threads
 from tesselite.emitters import operators
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows, SolutionSpace
+from tesselite.tessellation.protocol import Tessellation
 
 INITIAL = 1000
 BATCH_SIZE = 200
 
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
-
-
-def checked_count(name: str, value: float) -> int:
-    """The value as an int of at least 1, floats such as 1e6 included; otherwise ValueError."""
-    if not isinstance(value, int | float | np.integer) or value != value // 1 or not 1 <= value < 2**62:
-        raise ValueError(f"{name}: expected a whole number of at least 1, got {shown(value)}")
-    return int(value)
 
 
 class MapElites:
@@ -329,131 +323,3 @@ def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads
     from tesselite.search import loop
 
     return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else False
-
-
-def illuminate(
-    problem: Problem,
-    *,
-    evaluations: int,
-    n_niches: int | None = None,
-    grid: Any = None,
-    tessellation: Tessellation | None = None,
-    variation: operators.Operator | operators.VariationFunction | None = None,
-    initial: int = INITIAL,
-    batch_size: int = BATCH_SIZE,
-    seed: int | None = None,
-    threads: int | None = None,
-    progress: Callable[[MapElites], object] | None = None,
-    out: str | Path | None = None,
-    workers: Any = None,
-    retries: int = 2,
-    timeout: float | None = None,
-    asynchronous: bool = False,
-    islands: int | None = None,
-    exchange: int | None = None,
-) -> Archive:
-    """Fill an archive with the best solutions of every kind that this many evaluations find.
-
-    Give the niches as `n_niches` (a CVT), `grid` (cells per feature) or a ready `tessellation`. `progress` is called
-    with the search after every batch. `out` makes the run live in a new folder: it saves itself there, and after any
-    end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
-
-    `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
-    makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
-    whose worker dies, or that takes longer than `timeout` seconds, is tried again `retries` times. `asynchronous` lets
-    no worker wait for the slowest of a batch; `islands` lets each search on its own and exchange elites every
-    `exchange` evaluations. See docs/scaling.md.
-    """
-    from tesselite.execution.execution import (  # made of searches, so it comes later in the import order
-        Execution,
-        steps_of,
-    )
-
-    check_not_importing()
-    if not isinstance(problem, Problem):
-        raise ValueError(
-            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
-            "take a built-in one, such as tesselite.problems.arm(10)"
-        )
-    if progress is not None and not callable(progress):
-        raise ValueError(f"progress: expected a function of the search, got {shown(progress)}")
-    execution = Execution(workers, retries, timeout, asynchronous, islands, exchange)
-    if out is not None:
-        from tesselite.runs.run import start
-
-        return start(
-            problem,
-            Path(out),
-            evaluations=evaluations,
-            n_niches=n_niches,
-            grid=grid,
-            tessellation=tessellation,
-            variation=variation,
-            initial=initial,
-            batch_size=batch_size,
-            seed=seed,
-            threads=threads,
-            observer=(lambda search, _: progress(search)) if progress else None,
-            execution=execution,
-        ).search.archive
-    evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
-    seed = checked_seed(seed)
-    search = MapElites(
-        problem.solutions,
-        tessellate(problem, seed, n_niches=n_niches, grid=grid, tessellation=tessellation),
-        variation,
-        initial=initial,
-        direction=problem.direction,
-        floor=problem.floor,
-        seed=seed,
-    )
-    with execution.open() as opened:
-        options = execution.options(evaluations, opened)
-        steps = steps_of(
-            execution, opened, options, search, problem, evaluations, batch_size=batch_size, threads=threads
-        )
-        for state in steps:
-            if progress:
-                progress(state)
-    return search.archive
-
-
-def tessellate(
-    problem: Problem,
-    seed: int,
-    *,
-    n_niches: int | None = None,
-    grid: Any = None,
-    tessellation: Tessellation | None = None,
-    n_samples: int | None = None,
-    p: float = 2.0,
-    method: str | None = None,
-    threads: int | None = None,
-    progress: Callable[[int, float], object] | None = None,
-    cache: bool = False,
-) -> Tessellation:
-    """The tessellation that exactly one of n_niches, grid and tessellation asks for; the rest goes to `cvt`."""
-    if sum(choice is not None for choice in (n_niches, grid, tessellation)) != 1:
-        raise ValueError("expected exactly one of n_niches, grid and tessellation")
-    if tessellation is not None:
-        if checked_tessellation(tessellation).space != problem.features:
-            raise ValueError(f"tessellation: expected one of {problem.features!r}, got {tessellation.space!r}")
-        return tessellation
-    if grid is not None:
-        from tesselite.tessellation.grid import GridTessellation
-
-        return GridTessellation(problem.features, grid)
-    from tesselite.tessellation.cvt import cvt
-
-    assert n_niches is not None
-    return cvt(
-        problem.features,
-        n_niches,
-        n_samples=n_samples,
-        seed=seed,
-        p=p,
-        method=method,
-        progress=progress,
-        threads=threads,
-        cache=cache,
-    )

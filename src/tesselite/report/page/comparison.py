@@ -35,40 +35,23 @@ def group_names(runs: Sequence[RunData]) -> list[str]:
     # A grid has no samples or centroids: only runs that have some are told apart by them.
     apart = [name for name in kinds[0] if len({kind[name] for kind in kinds} - {""}) > 1] if kinds else []
     if len(runs) > 1 and not apart:
-        return [runs[0].settings.problem] * len(runs)
+        return [runs[0].plan.problem] * len(runs)
     named = [", ".join(kind[name] for name in apart if kind[name]) for kind in kinds]
     return [name or run.name for name, run in zip(named, runs, strict=True)]
 
 
 def _kind(run: RunData) -> dict[str, str]:
-    settings, niches = run.settings, run.settings.niches
-    if niches["kind"] == "grid":
-        cut = f"grid {'x'.join(str(cells) for cells in niches['shape'])}"
-        cut += f", {niches['cells']} cells" if "cells" in niches else ""
-    else:
-        cut = f"{niches['n_niches']:,} niches" + (
-            "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"
-        )
+    plan = run.plan
     return {
-        "problem": settings.problem,
-        "niches": cut,
-        "evaluations": f"{settings.evaluations:,} evaluations",
-        "initial": f"{settings.initial:,} initial",
-        "batch_size": f"batches of {settings.batch_size:,}",
-        "variation": settings.variation,
-        "options": ", ".join(f"{name} {value}" for name, value in sorted(settings.options.items())) or "one search",
-        **_construction(niches),
+        "problem": plan.problem,
+        "niches": plan.niches.label,
+        "evaluations": f"{run.plan.evaluations:,} evaluations",
+        "initial": f"{plan.initial:,} initial",
+        "batch_size": f"batches of {plan.batch_size:,}",
+        "variation": plan.variation,
+        "execution": plan.execution.label,
+        "construction": plan.niches.construction,
     }
-
-
-def _construction(niches: dict[str, Any]) -> dict[str, str]:
-    """How the centroids were asked for, or which were given; that of a construction by seed is part of the seed."""
-    wanted = niches if niches["kind"] == "cvt" else niches.get("wanted")
-    if wanted is None:  # a grid has none, and is told apart by its cells
-        given = niches["kind"] != "grid"
-        return {"samples": "", "method": "", "centroids": f"centroids {niches['fingerprint'][:6]}" if given else ""}
-    samples = f"{wanted['n_samples']:,} samples" if wanted.get("n_samples") else "usual samples"
-    return {"samples": samples, "method": wanted.get("method") or "usual method", "centroids": "centroids by seed"}
 
 
 def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
@@ -80,7 +63,7 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
     measures += _scenario_measures(runs, groups)
     measures = [measure for measure in measures if any(v is not None for v in measure["values"])]
     described: dict[str, Any] = {"groups": names, "measures": measures, "notes": []}
-    if len({run.settings.problem for run in runs}) > 1:
+    if len({run.plan.problem for run in runs}) > 1:
         described["notes"].append("These runs are of different problems: their fitness may mean different things.")
     if len(directions) == 1:
         described["direction"] = directions.pop()
@@ -90,7 +73,7 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
     for run in runs:
         if run.state != "finished":
             described["notes"].append(
-                f"{run.name} is not finished: {run.evaluations:,} of {run.settings.evaluations:,} evaluations."
+                f"{run.name} is not finished: {run.evaluations:,} of {run.plan.evaluations:,} evaluations."
             )
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     if len(pairs) > _MOST_PAIRS:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Tessellation
 from tesselite.report.principal import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
+from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,7 +5,6 @@ Comparisons of several runs are in `comparison`.
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -13,17 +12,18 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Archive, Elites, Tessellation
+from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, digest_of
-from tesselite.problems import has_name
 from tesselite.problems.problem import Problem
 from tesselite.report.page.niches import describe_features, from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.report.principal import most_varied
-from tesselite.runs.folder import PROGRESS, RunFolder, Settings
-from tesselite.runs.problem import problem_of, protection_options, protection_shown, run_archive
+from tesselite.runs.folder import PROGRESS, RunFolder, Stored
+from tesselite.runs.plan import Plan
+from tesselite.runs.problem import problem_of, run_archive
+from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]
@@ -47,8 +47,7 @@ class RunData:
 
     name: str
     folder: Path
-    settings: Settings
-    version: str
+    stored: Stored
     progress: list[dict[str, float | None]]
     state: State
     archive: Archive | None = None
@@ -59,6 +58,11 @@ class RunData:
     assessed: npt.NDArray[np.bool_] | None = None
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def plan(self) -> Plan:
+        """What the run is."""
+        return self.stored.plan
+
 
 def read_run(folder: Path, name: str | None = None, tessellation: Tessellation | None = None) -> RunData:
     """Read a run, going on or ended; nothing is written. A known tessellation saves reading it again.
@@ -66,17 +70,16 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     Raises ValueError if there is no run in the folder, or its files are damaged.
     """
     place = RunFolder.open(folder)
-    settings, version = place.read_settings()
-    run = RunData(name or folder.name or str(folder), folder, settings, version, place.read_progress(), "stopped")
-    run.problem, run.problem_error = _problem(folder, settings)
+    stored = place.read()
+    run = RunData(name or folder.name or str(folder), folder, stored, place.read_progress(), "stopped")
+    run.problem, run.problem_error = _problem(folder, stored.plan)
     if place.archive_file.exists():
-        digest = settings.niches.get("fingerprint")
-        if tessellation and tessellation.fingerprint() == digest:
+        if tessellation and tessellation.fingerprint() == stored.niches_fingerprint:
             run.archive, search = load_checkpoint(place.archive_file, tessellation)
         else:
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
-    if run.evaluations >= settings.evaluations:
+    if run.evaluations >= stored.plan.evaluations:
         run.state = "finished"
     elif locked(folder):
         run.state = "running"
@@ -85,10 +88,10 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
     return run
 
 
-def _problem(folder: Path, settings: Settings) -> tuple[Problem | None, str]:
+def _problem(folder: Path, plan: Plan) -> tuple[Problem | None, str]:
     """The problem, or None and why it cannot be had here (a report can do without it)."""
     try:
-        return problem_of(folder, settings), ""
+        return problem_of(folder, plan), ""
     except Exception as error:  # a user's module may raise anything when it is imported
         return None, f"{type(error).__name__}: {error}"
 
@@ -131,56 +134,26 @@ def _add_assessment(run: RunData, archive: Archive) -> None:
         run.scenarios[name][at] = found.fitness[name]
 
 
-def command_of(run: RunData) -> str:
-    """The command that gives this run again, or why there is none."""
-    settings, niches, options = run.settings, run.settings.niches, run.settings.options
-    if not has_name(settings.problem) or settings.variation == "own":
-        what = "a variation of its own" if settings.variation == "own" else f"{settings.problem}, which no name finds"
-        return f"No command gives this run again: it was started from Python, with {what}."
-    words = ["tesselite", "run", settings.problem]
-    if niches["kind"] == "grid":
-        words += ["--grid", "x".join(str(cells) for cells in niches["shape"])]
-        words += ["--cells", niches["cells"]] if "cells" in niches else []
-    elif "wanted" in niches or niches["kind"] == "cvt":
-        wanted = niches.get("wanted", niches)
-        words += ["--niches", str(wanted["n_niches"])]
-        words += ["--samples", str(wanted["n_samples"])] if wanted.get("n_samples") else []
-        words += ["-p", f"{float(wanted['p']):g}"] if wanted.get("p", 2.0) != 2.0 else []
-        words += ["--method", wanted["method"]] if wanted.get("method") else []
-    else:  # centroids that were given
-        words += ["--centroids", str(run.folder / "centroids.parquet")]
-    words += ["--evaluations", str(settings.evaluations), "--initial", str(settings.initial)]
-    words += ["--batch-size", str(settings.batch_size)]
-    words += ["--variation", settings.variation] if settings.variation != "vary" else []
-    if "islands" in options:
-        words += ["--islands", str(options["islands"]), "--exchange", str(options["exchange"])]
-    if options.get("asynchronous"):  # results come in another order then; `tesselite replay` repeats the run itself
-        words += ["--asynchronous"]
-        words += [] if settings.protection else ["--workers", str(options["windows"][0][1] // 2)]
-    words += protection_options(settings)
-    return shlex.join([*words, "--seed", str(settings.seed), "--out", str(run.folder)])
-
-
 def describe_run(
     run: RunData, payload: Payload, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
 ) -> dict[str, Any]:
     """A run as the document of the page holds it; arrays go to the payload."""
-    archive, settings = run.archive, run.settings
+    archive, plan = run.archive, run.plan
     direction = archive.direction if archive else (run.problem.direction if run.problem else "max")
     described: dict[str, Any] = {
         "name": run.name,
         "group": group or run.name,
         "folder": str(run.folder),
-        "problem": settings.problem,
+        "problem": plan.problem,
         "state": run.state,
         "direction": direction,
         "y_down": run.problem is not None and run.problem.y_down,
-        "seed": settings.seed,
-        "version": run.version,
-        "budget": settings.evaluations,
+        "seed": plan.seed,
+        "version": run.stored.version,
+        "budget": run.plan.evaluations,
         "evaluations": run.evaluations,
         "settings": _settings_shown(run),
-        "command": command_of(run),
+        "command": run.plan.command(run.folder),
         "progress": {name: [row[name] for row in run.progress] for name in _PROGRESS_SHOWN if name in PROGRESS},
         "notes": list(run.notes),
     }
@@ -237,26 +210,19 @@ def _describe_views(
 
 
 def _settings_shown(run: RunData) -> list[tuple[str, str]]:
-    settings, niches = run.settings, run.settings.niches
-    if niches["kind"] == "grid":
-        cut = f"grid of {' × '.join(str(cells) for cells in niches['shape'])}"
-        cut += f", {niches['cells']} cells" if "cells" in niches else ""
-    else:
-        cut = f"{niches['n_niches']:,} Voronoi niches"
-        cut += "" if niches.get("p", 2.0) == 2.0 else f", p = {float(niches['p']):g}"
-    shown = [
-        ("Problem", settings.problem),
-        ("Niches", cut),
-        ("Budget", f"{settings.evaluations:,} evaluations"),
-        ("Initial solutions", f"{settings.initial:,}"),
-        ("Batch size", f"{settings.batch_size:,}"),
-        ("Variation", settings.variation),
-        ("Seed", str(settings.seed)),
-        ("tesselite", run.version),
+    plan = run.plan
+    return [
+        ("Problem", plan.problem),
+        ("Niches", plan.niches.label),
+        ("Budget", f"{run.plan.evaluations:,} evaluations"),
+        ("Initial solutions", f"{plan.initial:,}"),
+        ("Batch size", f"{plan.batch_size:,}"),
+        ("Variation", plan.variation),
+        *plan.execution.shown(),
+        ("Seed", str(plan.seed)),
+        ("tesselite", run.stored.version),
         ("Folder", str(run.folder)),
     ]
-    shown += [(str(name), str(value)) for name, value in settings.options.items()]
-    return shown + protection_shown(settings)
 
 
 def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes: list[str]) -> dict[str, Any]:

@@ -1,0 +1,85 @@
+"""The way of execution that a user's options, or a file, ask for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.importing import check_not_importing
+from tesselite.base.threads import checked_threads
+from tesselite.execution.asynchronous import Asynchronous
+from tesselite.execution.batches import Batches
+from tesselite.execution.execution import Execution, OnWorkers
+from tesselite.execution.in_process import IN_PROCESS, InProcess
+from tesselite.execution.islands import Islands
+from tesselite.execution.workers.farm import RETRIES, Farm
+from tesselite.problems.problem import Problem
+from tesselite.spaces.solutions import Rows
+
+_KINDS: dict[str, type[Execution]] = {way.kind: way for way in (InProcess, Batches, Asynchronous, Islands)}
+
+
+def execution_of(
+    workers: Any = None,
+    retries: int | None = None,
+    timeout: float | None = None,
+    *,
+    asynchronous: bool = False,
+    islands: int | None = None,
+    exchange: int | None = None,
+) -> Execution:
+    """The execution that these options ask for; ValueError where one of them would be ignored."""
+    if asynchronous and islands is not None:
+        raise ValueError("expected only one of asynchronous and islands, got both")
+    if exchange is not None and islands is None:
+        raise ValueError("exchange: only valid together with islands")
+    tries = RETRIES if retries is None else retries
+    if islands is not None:
+        return Islands(workers, tries, timeout, n=islands, exchange=exchange)
+    if asynchronous:
+        return Asynchronous(workers, tries, timeout)
+    if workers is not None:
+        return Batches(workers, tries, timeout)
+    Batches(1, tries, timeout)  # what is wrong with them is told first
+    if retries is not None:
+        raise ValueError("retries: only valid together with workers (--workers, --dask) or islands")
+    if timeout is not None:
+        raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
+    return IN_PROCESS
+
+
+def resumed(execution: Execution, workers: Any, retries: int | None, timeout: float | None) -> Execution:
+    """The execution that a run had last, on other workers and with other limits where some are given.
+
+    `workers=0` is this process, an infinite timeout no limit.
+    """
+    if isinstance(execution, Batches) and isinstance(workers, int) and workers == 0:
+        execution, workers = IN_PROCESS, None
+    if isinstance(execution, OnWorkers):
+        return execution.on(workers, retries, timeout)
+    if retries is not None and not workers:
+        raise ValueError("retries: only valid together with workers, and this run has none")
+    return execution_of(workers or None, retries, None if timeout == math.inf else timeout)
+
+
+def execution_from_dict(about: dict[str, Any]) -> Execution:
+    """What `Execution.to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+    return _KINDS[about["kind"]](**{name: value for name, value in about.items() if name != "kind"})
+
+
+@contextmanager
+def evaluator(
+    problem: Problem, execution: Execution, threads: int | None
+) -> Iterator[Callable[[Rows, str | None], Evaluation]]:
+    """What evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
+    check_not_importing()
+    with execution.open() as workers:
+        if workers is None:
+            n_threads = checked_threads(threads)
+            yield lambda rows, scenario: problem.evaluate_rows(rows, scenario, n_threads)
+        else:
+            assert isinstance(execution, OnWorkers)
+            yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate

@@ -1,0 +1,256 @@
+"""Carry a run on to the end of its budget: step by step, with progress, checkpoints and a clean stop on signals.
+
+What a run is and how it begins is in `run`; where its files are in `folder`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tesselite.archive.archive import Archive
+from tesselite.emitters import operators
+from tesselite.execution.execution import Execution, Job
+from tesselite.execution.workers import Workers, WorkersLost
+from tesselite.execution.workers.farm import Halted
+from tesselite.problems.problem import Problem
+from tesselite.runs.folder import RunFolder, progress_of
+from tesselite.runs.plan import Plan, search_for
+from tesselite.search.map_elites import MapElites, batches, stop_if_nothing_is_valid
+
+_PROGRESS_ROWS = 200  # about so many rows in progress.csv
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was stopped by a signal after everything was saved; no `except Exception` takes it for an error."""
+
+    def __init__(self, signal_number: int, folder: Path, advice: str) -> None:
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: {advice}")
+        self.signal_number = signal_number
+        self.folder = folder
+
+
+@dataclass
+class Run:
+    """A run, going on or ended: its plan, its problem, its search, and the folder it lives in, if any.
+
+    `seconds_search` is the loop alone, without compilation, tessellation and
+    files; `seconds` is all of it, in this process.
+    """
+
+    plan: Plan
+    problem: Problem
+    search: MapElites
+    folder: Path | None
+    seconds: float = 0.0
+    seconds_search: float = 0.0
+    _started: float = field(default_factory=time.perf_counter, repr=False)
+
+    @property
+    def archive(self) -> Archive:
+        """What the run has found."""
+        return self.search.archive
+
+    @property
+    def budget(self) -> int:
+        """The evaluations that it is to spend in all."""
+        return self.plan.evaluations
+
+    @property
+    def evaluations(self) -> int:
+        """How many evaluations it has spent."""
+        return self.search.evaluations
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures that `--json` prints."""
+        return {
+            "problem": self.plan.problem,
+            "n_niches": self.archive.n_niches,
+            **progress_of(self.search),
+            "invalid_reasons": dict(self.archive.invalid),
+            "seed": self.plan.seed,
+            "seconds": self.seconds,
+            "seconds_search": self.seconds_search,
+            "out": None if self.folder is None else str(self.folder),
+        }
+
+
+Progress = Callable[[Run], object]
+"""Called after each step of a search with the run."""
+
+
+class Keeper:
+    """Where a run is kept as it goes on: nowhere. `InFolder` is the one that keeps it."""
+
+    def row(self, run: Run) -> None:
+        """Note how far the run has come."""
+
+    def save(self, run: Run) -> None:
+        """Save all of it."""
+
+    def is_due(self) -> bool:
+        """Whether it should be saved now."""
+        return False
+
+    def interrupted(self, run: Run, number: int) -> KeyboardInterrupt:
+        """What to raise after a signal."""
+        return KeyboardInterrupt()
+
+
+class InFolder(Keeper):
+    """Keeps a run in its folder, at least every `seconds`."""
+
+    def __init__(self, place: RunFolder, job: Job, keeps_log: bool, seconds: float) -> None:
+        self.place, self.job, self.keeps_log, self.seconds = place, job, keeps_log, seconds
+        self._saved_at = time.perf_counter()
+
+    def row(self, run: Run) -> None:
+        """Append to progress.csv."""
+        self.place.append_progress(run.search, run.seconds_search)
+
+    def save(self, run: Run) -> None:
+        """Write a checkpoint; the log is on disk before it."""
+        assert self.job.log is not None
+        self.job.log.sync()
+        self.place.write_checkpoint(run.search)
+        if not self.keeps_log:
+            self.job.log.forget(run.evaluations)
+        self._saved_at = time.perf_counter()
+
+    def is_due(self) -> bool:
+        """Whether the last checkpoint is older than it should be."""
+        return time.perf_counter() - self._saved_at >= self.seconds
+
+    def interrupted(self, run: Run, number: int) -> KeyboardInterrupt:
+        """How to go on."""
+        return Interrupted(number, self.place.path, run.plan.how_to_resume(self.place.path))
+
+
+def carry_on(
+    run: Run,
+    job: Job,
+    execution: Execution,
+    workers: Workers | None,
+    keeper: Keeper | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Spend what is left of the budget; whatever ends it early, what was found is saved first."""
+    keeper = keeper or Keeper()
+    if run.evaluations >= run.budget:
+        return _ended(run)
+    job.milestone = max(job.batch_size, run.budget // _PROGRESS_ROWS)
+    _warm_up(run, job.threads, in_process=workers is None)
+    execution.begin(job, workers)
+    next_row = (run.evaluations // job.milestone + 1) * job.milestone
+    with _signals(job) as received, closing(job.log) if job.log else nullcontext():
+        steps = execution.steps(job, workers)
+        with _saved_on_failure(run, keeper):
+            while _advance(run, steps, received, keeper):
+                stop_if_nothing_is_valid(run.search, run.problem, min(job.batch_size, run.budget))
+                if run.evaluations >= next_row or run.evaluations == run.budget:
+                    keeper.row(run)
+                    next_row = (run.evaluations // job.milestone + 1) * job.milestone
+                stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
+                if stopping or keeper.is_due():
+                    keeper.save(run)
+                if progress:
+                    progress(run)
+                if stopping and run.evaluations < run.budget:
+                    raise keeper.interrupted(run, received[0])
+        keeper.save(run)
+    return _ended(run)
+
+
+def _ended(run: Run) -> Run:
+    run.seconds = time.perf_counter() - run._started
+    return run
+
+
+def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: Keeper) -> bool:
+    """One step of the search; False if there is none left."""
+    at = time.perf_counter()
+    try:
+        if next(steps, None) is None:
+            return False
+    except Halted:
+        keeper.save(run)
+        raise keeper.interrupted(run, received[0]) from None
+    except WorkersLost as error:
+        keeper.save(run)
+        if run.folder is None:
+            raise
+        advice = run.plan.how_to_resume(run.folder)
+        raise WorkersLost(f"{error}\nEverything is saved; continue with: {advice}") from None
+    run.seconds_search += time.perf_counter() - at
+    return True
+
+
+@contextmanager
+def _saved_on_failure(run: Run, keeper: Keeper) -> Iterator[None]:
+    """An error in the user's own variation or callback loses nothing."""
+    try:
+        yield
+    except WorkersLost:
+        raise
+    except Exception:
+        if len(run.archive):
+            with suppress(OSError):  # the error that we are about to raise matters more
+                keeper.save(run)
+        raise
+
+
+def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
+    """Have everything compiled before the clock starts; calls no plain objective and no variation of the user's."""
+    from tesselite.problems.user_function import CompiledProblem
+
+    search, problem = run.search, run.problem
+    ours = isinstance(search.variation, operators.Operator)
+    scratch = search_for(problem, search.archive.tessellation, search.variation, 1, 0)
+    middle = (problem.features.low + problem.features.high) / 2
+    solution = scratch.ask(1)
+    scratch.tell([0.0], [middle])
+    if in_process and isinstance(problem, CompiledProblem):
+        problem.evaluate_rows(solution, None, threads)
+        if ours:
+            for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
+                pass
+    elif ours:
+        scratch.ask(1)
+        scratch.tell([0.0], [middle])
+
+
+@contextmanager
+def _signals(job: Job) -> Iterator[list[int]]:
+    """A list that SIGINT and SIGTERM write themselves into, so that the batch can be finished; a second one kills.
+
+    A search in memory has nothing to save: signals do there what they always do.
+    """
+    received: list[int] = []
+    if job.log is None or threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    job.halt = lambda: bool(received)
+    old = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def note(number: int, frame: object) -> None:
+        received.append(number)
+        for both, handler in old.items():
+            signal.signal(both, handler)
+        # Not through sys.stderr, which the signal may have interrupted in the middle of a line.
+        with suppress(OSError):
+            os.write(2, b"finishing the batch, then saving; press Ctrl-C again to stop immediately\n")
+
+    for number in old:
+        signal.signal(number, note)
+    try:
+        yield received
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

@@ -1,0 +1,187 @@
+"""Plan: what a run is, in one frozen record, and its JSON.
+
+`illuminate`, `tesselite run`, settings.json, `resume`, the page and the paper's studies all read this record. It holds
+names and numbers only: the problem and the tessellation that they stand for are handed over beside it. A running search
+never changes its plan; what changes as a run goes on is in `execution.events`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.base.checks import checked_count, is_whole
+from tesselite.base.seeds import checked_seed
+from tesselite.base.threads import available_threads
+from tesselite.emitters import operators
+from tesselite.execution.asynchronous import Asynchronous
+from tesselite.execution.choice import execution_from_dict, execution_of
+from tesselite.execution.execution import Execution
+from tesselite.execution.in_process import IN_PROCESS
+from tesselite.problems import has_name, importable_name
+from tesselite.problems.problem import Problem
+from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
+from tesselite.tessellation.protocol import Tessellation
+
+OWN = "own"  # a variation of the user's, which has to be given again to resume
+VARY = "vary"  # what a space of solutions does itself
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is: the problem by name, the niches, the variation, the budget, the seed and where it is done.
+
+    `problem_fingerprint` tells whether the problem is still the same.
+    """
+
+    problem: str
+    problem_fingerprint: str
+    niches: Niches
+    variation: str
+    evaluations: int
+    initial: int
+    batch_size: int
+    seed: int
+    execution: Execution
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        niches: Niches,
+        *,
+        evaluations: float,
+        variation: Any = None,
+        initial: float = INITIAL,
+        batch_size: float = BATCH_SIZE,
+        seed: int | None = None,
+        execution: Execution = IN_PROCESS,
+    ) -> Plan:
+        """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
+        evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
+        initial, seed = checked_count("initial", initial), checked_seed(seed)
+        if isinstance(niches, Cvt):
+            niches = niches.checked(problem.features, seed)
+        else:
+            niches.tessellate(problem.features, seed)
+        # On one niche: whatever is wrong with the options of the search shows now.
+        trial = search_for(problem, GridTessellation(problem.features, 1), variation, initial, seed)
+        known = isinstance(trial.variation, operators.Operator)
+        return cls(
+            problem=importable_name(problem) or problem.name,
+            problem_fingerprint=fingerprint(problem),
+            niches=niches,
+            variation=str(trial.variation) if known else VARY if variation is None else OWN,
+            evaluations=evaluations,
+            initial=initial,
+            batch_size=batch_size,
+            seed=seed,
+            execution=execution.settled(evaluations),
+        )
+
+    def search(self, problem: Problem, niches: Tessellation, variation: Any = None) -> MapElites:
+        """A new search as planned; `variation` is needed where it is the user's own."""
+        if self.variation not in (OWN, VARY):
+            variation = operators.by_name(self.variation)
+        return search_for(problem, niches, variation, self.initial, self.seed)
+
+    # -- JSON ------------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        flat = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {**flat, "niches": self.niches.to_dict(), "execution": self.execution.to_dict()}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Plan:
+        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+        flat = {part.name: about[part.name] for part in fields(cls)}
+        for name in ("problem", "problem_fingerprint", "variation"):
+            if not isinstance(flat[name], str):
+                raise TypeError(f"{name} is {flat[name]!r}")
+        for name, least in (("evaluations", 1), ("initial", 1), ("batch_size", 1), ("seed", 0)):
+            if not is_whole(flat[name], least):
+                raise TypeError(f"{name} is {flat[name]!r}")
+        flat |= {"niches": niches_from_dict(about["niches"]), "execution": execution_from_dict(about["execution"])}
+        return cls(**flat)
+
+    # -- for people ------------------------------------------------------------------------------------------------
+
+    @property
+    def has_command(self) -> bool:
+        """Whether the command line can start or resume it: the problem and its variation have names."""
+        return has_name(self.problem) and self.variation != OWN
+
+    def command(self, folder: Path) -> str:
+        """The command that gives this run again, or why there is none."""
+        if not self.has_command:
+            own = "a variation of its own" if self.variation == OWN else f"{self.problem}, which cannot be imported"
+            return f"No command gives this run again: it was started from Python, with {own}."
+        niches = self.niches.command()
+        if isinstance(self.niches, Given):
+            niches = ["--centroids", str(folder / "centroids.parquet")]
+        words = ["tesselite", "run", self.problem, *niches]
+        words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
+        words += ["--batch-size", str(self.batch_size)]
+        words += ["--variation", self.variation] if self.variation != VARY else []
+        return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])
+
+    def how_to_resume(self, folder: Path) -> str:
+        """What to type to continue the run: a command, or Python where the problem or its variation has no name."""
+        if self.has_command:
+            return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
+        variation = ", variation=..." if self.variation == OWN else ""
+        return f"tesselite.resume({str(folder)!r}, problem{variation})"
+
+
+def search_for(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
+    """A new search of a problem on these niches."""
+    return MapElites(
+        problem.solutions,
+        niches,
+        variation,
+        initial=initial,
+        direction=problem.direction,
+        floor=problem.floor,
+        seed=seed,
+    )
+
+
+def fingerprint(problem: Problem) -> str:
+    """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
+    solutions, features = problem.solutions, problem.features
+    scales = sorted((name, scale.name) for name, scale in features.scales.items())
+    kind = type(solutions).__name__, solutions.width, solutions.dtype.str
+    digest = hashlib.sha256(repr((kind, features.names, scales, problem.direction, problem.floor)).encode())
+    for values in (features.low, features.high):
+        digest.update(values.tobytes())
+    for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
+        digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
+    digest.update(problem.variant.encode())
+    return digest.hexdigest()
+
+
+def plan_of_format_1(about: dict[str, Any]) -> tuple[Plan, list[dict[str, Any]]]:
+    """The plan and the events of settings.json as it was in format 1, before plans."""
+    niches, options = about["niches"], about["options"]
+    made = niches.get("fingerprint")
+    events = [{"event": "niches", "at": 0, "fingerprint": made}] if made else []
+    if niches["kind"] == "voronoi":
+        niches = niches.get("wanted") or {**niches, "kind": "given"}
+    execution = execution_of(islands=options.get("islands"), exchange=options.get("exchange"))
+    planned = about["evaluations"]
+    if options.get("asynchronous"):
+        execution = Asynchronous(available_threads())  # it did not keep its workers
+        events += [{"event": "window", "at": at, "value": value} for at, value in options["windows"]]
+        events += [{"event": "budget", "at": at, "value": value} for at, value in options["budgets"][1:]]
+        (first, planned), (began, _) = options["budgets"][0], options["windows"][0]
+        if first != 0 or began != 0:
+            raise ValueError(f"options is {options!r}")
+    return Plan.from_dict({**about, "evaluations": planned, "niches": niches, "execution": execution.to_dict()}), events

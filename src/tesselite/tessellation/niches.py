@@ -1,0 +1,218 @@
+"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, or `Given` ones.
+
+Each makes its tessellation and knows its JSON, its label and its options on the command line. What tessellations do
+lives in `grid` and `voronoi`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tesselite.base.checks import is_whole
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
+
+Construction = Callable[[int, float], object]
+"""Called with the iteration and the error while a CVT is constructed."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid with this many cells along each feature; `cells` as in `GridTessellation`."""
+
+    shape: tuple[int, ...]
+    cells: str = "equal"
+
+    def tessellate(
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+    ) -> Tessellation:
+        """The grid itself."""
+        return GridTessellation(space, self.shape, cells=self.cells)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        return {"kind": "grid", "shape": list(self.shape), "cells": self.cells}
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"grid {self._counts}" + ("" if self.cells == "equal" else f", {self.cells} cells")
+
+    construction = ""
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        return ["--grid", self._counts, *([] if self.cells == "equal" else ["--cells", self.cells])]
+
+    @property
+    def _counts(self) -> str:
+        return "x".join(map(str, self.shape))
+
+
+@dataclass(frozen=True)
+class Cvt:
+    """A CVT of `n_niches`, constructed from the seed of the run; the other fields are those of `tesselite.cvt`."""
+
+    n_niches: int
+    n_samples: int | None = None
+    p: float = 2.0
+    method: str | None = None
+
+    def checked(self, space: FeatureSpace, seed: int) -> Cvt:
+        """The same with plain numbers; ValueError if it cannot be constructed over this space."""
+        from tesselite.tessellation.cvt import plan
+
+        job = plan(space, self.n_niches, self.n_samples, seed, self.p, method=self.method)
+        n_samples = None if self.n_samples is None else int(self.n_samples)
+        return Cvt(job.k, n_samples, checked_p(self.p), self.method)
+
+    def tessellate(
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+    ) -> Tessellation:
+        """Construct it, or find it in the cache."""
+        from tesselite.tessellation.cvt import cvt
+
+        return cvt(
+            space,
+            self.n_niches,
+            n_samples=self.n_samples,
+            seed=seed,
+            p=self.p,
+            method=self.method,
+            progress=progress,
+            threads=threads,
+            cache=True,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        return {
+            "kind": "cvt",
+            "n_niches": self.n_niches,
+            "n_samples": self.n_samples,
+            "p": p_to_json(self.p),
+            "method": self.method,
+        }
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"CVT of {self.n_niches:,} niches" + _norm(self.p)
+
+    @property
+    def construction(self) -> str:
+        """How the centroids are made, in words; those of another seed are of the same kind."""
+        samples = f"{self.n_samples:,} samples" if self.n_samples else "default samples"
+        return f"{self.method or 'default method'}, {samples}"
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        words = ["--niches", str(self.n_niches)]
+        words += ["--samples", str(self.n_samples)] if self.n_samples else []
+        words += ["-p", f"{self.p:g}"] if self.p != 2.0 else []
+        return words + (["--method", self.method] if self.method else [])
+
+
+@dataclass(frozen=True)
+class Given:
+    """Niches that the user made. Two are the same if their fingerprints are.
+
+    A file holds the description; `tessellation` itself is None until it is read from elsewhere.
+    """
+
+    n_niches: int
+    fingerprint: str
+    p: float = 2.0
+    tessellation: Tessellation | None = field(default=None, compare=False, repr=False)
+
+    def tessellate(
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+    ) -> Tessellation:
+        """The tessellation itself; ValueError if it is that of another space."""
+        assert self.tessellation is not None
+        if self.tessellation.space != space:
+            raise ValueError(f"tessellation: expected one of {space!r}, got {self.tessellation.space!r}")
+        return self.tessellation
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        return {"kind": "given", "n_niches": self.n_niches, "fingerprint": self.fingerprint, "p": p_to_json(self.p)}
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"{self.n_niches:,} given niches" + _norm(self.p)
+
+    @property
+    def construction(self) -> str:
+        """Which they are."""
+        return f"centroids {self.fingerprint[:6]}"
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`, in the folder of the run."""
+        return ["--centroids", "centroids.parquet"]
+
+
+Niches = Grid | Cvt | Given
+
+
+def niches_of(
+    n_niches: int | None = None,
+    grid: Any = None,
+    tessellation: Tessellation | None = None,
+    *,
+    n_samples: int | None = None,
+    p: float = 2.0,
+    method: str | None = None,
+    space: FeatureSpace,
+) -> Niches:
+    """The niches that exactly one of n_niches, grid and tessellation asks for; the rest is for a CVT alone."""
+    given = {"n_niches": n_niches, "grid": grid, "tessellation": tessellation}
+    names = [name for name, value in given.items() if value is not None]
+    if len(names) != 1:
+        raise ValueError(
+            "expected exactly one of n_niches (for a CVT), grid (cells for each feature) and tessellation, got "
+            + (" and ".join(names) or "none of them")
+        )
+    if n_niches is not None:
+        return Cvt(n_niches, n_samples, p, method)
+    if (n_samples, p, method) != (None, 2.0, None):
+        raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
+    if grid is not None:
+        tessellation = GridTessellation(space, grid)
+    if isinstance(tessellation, GridTessellation) and tessellation.space == space:
+        return Grid(tessellation.shape, tessellation.cells)
+    for name in ("niche_of", "niches_of_unit", "n_niches", "fingerprint"):
+        if not hasattr(tessellation, name):
+            raise ValueError(f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80}")
+    assert tessellation is not None
+    norm = tessellation.p if isinstance(tessellation, VoronoiTessellation) else 2.0
+    return Given(tessellation.n_niches, tessellation.fingerprint(), norm, tessellation)
+
+
+def niches_from_dict(about: dict[str, Any]) -> Niches:
+    """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+    if about["kind"] == "grid":
+        shape = tuple(about["shape"])
+        if not shape or not all(is_whole(cells, 1) for cells in shape):
+            raise TypeError(f"shape is {shape!r}")
+        return Grid(shape, about.get("cells", "equal"))
+    if not is_whole(about["n_niches"], 1):
+        raise TypeError(f"n_niches is {about['n_niches']!r}")
+    p = checked_p(about["p"])
+    if about["kind"] == "cvt":
+        n_samples, method = about["n_samples"], about["method"]
+        if not (n_samples is None or is_whole(n_samples, 1)) or not isinstance(method, str | None):
+            raise TypeError(f"niches is {about!r}")
+        return Cvt(about["n_niches"], n_samples, p, method)
+    if about["kind"] != "given" or not isinstance(about["fingerprint"], str):
+        raise TypeError(f"niches is {about!r}")
+    return Given(about["n_niches"], about["fingerprint"], p)
+
+
+def _norm(p: float) -> str:
+    return "" if p == 2.0 else f", p = {p:g}"
