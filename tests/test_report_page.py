@@ -357,21 +357,21 @@ def test_the_command_gives_the_run_again(walked, tmp_path):
         "tesselite run report_runs:walk --niches 150 --evaluations 3000 --initial 500 --batch-size 200 "
         f"--variation iso_line:0.01,0.2 --seed 1 --out {walked}"
     )
-    grid = bowl_run(tmp_path / "my run", 2, n_niches=None, grid=[3, 4])
+    grid = bowl_run(tmp_path / "my run", 2, spec="my module:a", n_niches=None, grid=[3, 4])
     assert command_of(grid).startswith("tesselite run 'my module:a' --grid 3x4 --evaluations 2000")
     released = tl.GridTessellation(bowl(2).features, [3, 4], cells="released")
-    other = bowl_run(tmp_path / "other", 2, n_niches=None, tessellation=released)
+    other = bowl_run(tmp_path / "other", 2, spec="my module:a", n_niches=None, tessellation=released)
     assert " --grid 3x4 --cells released --evaluations 2000" in command_of(other)
     assert group_names([read_run(grid), read_run(other)]) == ["grid 3x4", "grid 3x4, released cells"]
 
 
 def test_given_centroids_are_named_in_the_command(tmp_path):
     niches = tl.VoronoiTessellation(bowl(2).features, np.random.default_rng(1).random((20, 2)))
-    folder = bowl_run(tmp_path / "run", 2, n_niches=None, tessellation=niches)
+    folder = bowl_run(tmp_path / "run", 2, spec="mine:bowl", n_niches=None, tessellation=niches)
     assert f"--centroids {folder / 'centroids.parquet'} " in command_of(folder)
-    folder = bowl_run(tmp_path / "other", 2, n_niches=20, p=1.0, n_samples=300, method="lloyd")
+    folder = bowl_run(tmp_path / "other", 2, spec="mine:bowl", n_niches=20, p=1.0, n_samples=300, method="lloyd")
     assert "--niches 20 --samples 300 -p 1 --method lloyd " in command_of(folder)
-    folder = bowl_run(tmp_path / "inf", 2, n_niches=20, p=np.inf, n_samples=300)
+    folder = bowl_run(tmp_path / "inf", 2, spec="mine:bowl", n_niches=20, p=np.inf, n_samples=300)
     assert "--niches 20 --samples 300 -p inf " in command_of(folder)
     assert "p = inf" in write_report([folder], tmp_path / "inf.html").read_text()
 
