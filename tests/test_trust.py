@@ -17,7 +17,7 @@ from tesselite.cli import main
 from tesselite.problems import by_name, file_of
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.problem import run_archive
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, run
 from tesselite.tessellation.files import load_tessellation
 
 MODULE = """
@@ -43,7 +43,7 @@ def theirs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("sent_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    start(by_name("sent_module:jump"), tmp_path / "run", **SMALL)
+    run(by_name("sent_module:jump"), out=tmp_path / "run", **SMALL)
     forget(monkeypatch, tmp_path)
     return tmp_path / "run"
 
@@ -148,7 +148,7 @@ def test_runs_of_ones_own_need_no_word(theirs, command, monkeypatch):
 
 
 def test_built_in_problems_are_always_fine(theirs, command, tmp_path):
-    start(tl.problems.sphere(3), tmp_path / "sphere", **SMALL)
+    run(tl.problems.sphere(3), out=tmp_path / "sphere", **SMALL)
     assert command("assess", "sphere", "-q")[0] == 0
     assert not (tmp_path / "data").exists()
 
@@ -240,7 +240,7 @@ def test_pipes_in_the_place_of_files_are_refused(theirs, command):
         assert f"run/{name}: not a regular file" in said
         (theirs / name).unlink()
         if name != "settings.json":
-            start(by_name("sent_module:jump"), theirs.parent / f"again {name}", **SMALL)
+            run(by_name("sent_module:jump"), out=theirs.parent / f"again {name}", **SMALL)
             if (theirs.parent / f"again {name}" / name).exists():
                 shutil.copy(theirs.parent / f"again {name}" / name, theirs)
     os.mkfifo("pipe.parquet")
