@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.archive.archive import Archive, Tessellation
+from tesselite.archive.archive import Archive
 from tesselite.report.principal import most_varied
 from tesselite.report.style import EMPTY_NICHE, FITNESS_COLOURS
 from tesselite.report.texts import apart, short
+from tesselite.tessellation.protocol import Tessellation
 
 _PIXELS = 900
 _AXES_SHOWN = 24
