@@ -13,8 +13,8 @@ import tesselite
 
 PACKAGE = Path(tesselite.__file__).parent
 
-# From the bottom to the top: a module imports from its own line and from lines above it, never from below. Imports
-# inside functions and those for type checkers alone are free. A new module or package needs a place here.
+# From the bottom to the top: a room imports from itself and from rooms above it in this list, never from below, not
+# even inside of a function. Imports for type checkers alone are free. A new room needs a place here.
 LAYERS = """
     base
     compiled
@@ -43,14 +43,20 @@ def home(dotted: str) -> str:
     return dotted.split(".")[1]
 
 
+# Pictures that a problem draws of itself have the style of all other pictures.
+EXCEPTIONS = {
+    ("problems/hexapod_locomotion/pictures.py", "tesselite.report.style"),
+    ("problems/maze_navigation/pictures.py", "tesselite.report.archive_map"),
+    ("problems/maze_navigation/pictures.py", "tesselite.report.style"),
+}
+
+
 def imported(tree: ast.Module) -> set[str]:
-    """Modules of this package that are imported when the module itself is, as dotted names."""
+    """Modules of this package that a module imports, at its top level or in a function, as dotted names."""
     found: set[str] = set()
     todo: list[ast.AST] = list(tree.body)
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             todo += node.orelse
             continue
@@ -70,10 +76,17 @@ def imported(tree: ast.Module) -> set[str]:
 def test_imports_go_one_way(file):
     own = file.relative_to(PACKAGE).with_suffix("").parts[0]
     assert own in RANK, f"give {own} a place in LAYERS"
+    place = file.relative_to(PACKAGE).as_posix()
     for name in imported(ast.parse(file.read_text())):
         other = home(name)
         assert other in RANK, f"give {other} a place in LAYERS"
-        assert RANK[other] <= RANK[own], f"{file.name} imports {name}, which is above it"
+        if (place, name) not in EXCEPTIONS:
+            assert RANK[other] <= RANK[own], f"{place} imports {name}, which is above it"
+
+
+def test_every_exception_is_still_one():
+    for place, name in EXCEPTIONS:
+        assert name in imported(ast.parse((PACKAGE / place).read_text()))
 
 
 def test_the_check_sees_what_it_should():
@@ -97,6 +110,7 @@ class A:
         "tesselite.search.map_elites",
         "tesselite.search.loop",
         "tesselite.runs.run",
+        "tesselite.report",
     }
     assert imported(ast.parse(source)) == expected
 

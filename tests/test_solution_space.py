@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import tesselite as tl
+from offspring import offspring_of
 from tesselite import Box, Levels, SolutionSpace
 
 BOX = Box(3, [-1, 0, 10], [1, 0.5, 20])
@@ -23,7 +24,7 @@ def test_both_are_solution_spaces(space):
     assert solutions.shape == (50, space.width)
     assert solutions.dtype == space.dtype
     np.testing.assert_array_equal(space.validate(solutions), solutions)
-    offspring = space.vary(solutions, rng)
+    offspring = offspring_of(space, solutions, rng)
     np.testing.assert_array_equal(space.validate(offspring), offspring)
     assert space.random(0, rng).shape == (0, space.width)
     assert space.validate(solutions[0]).shape == (1, space.width)
@@ -128,7 +129,7 @@ def test_own_variation_changes_something_and_keeps_parents():
     for space in (BOX, LEVELS):
         parents = space.random(200, rng)
         before = parents.copy()
-        assert (space.vary(parents, rng) != parents).any()
+        assert (offspring_of(space, parents, rng) != parents).any()
         np.testing.assert_array_equal(parents, before)
 
 

@@ -139,7 +139,10 @@ def default_for(space: SolutionSpace) -> Operator | VariationFunction:
     if isinstance(space, Levels):
         return resample()
 
-    def own(parents: Rows, space: SolutionSpace, rng: np.random.Generator) -> Rows:
+    if not hasattr(space, "vary"):
+        raise ValueError(f"solution_space: expected vary(parents, rng) in {space!r:.80}, or a variation beside it")
+
+    def own(parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
         return space.vary(parents, rng)
 
     return own

@@ -1,4 +1,4 @@
-"""Solution spaces: what a solution is, as a row of fixed width, and how to draw, vary and check such rows.
+"""Solution spaces: what a solution is, as a row of fixed width, and how to draw and check such rows.
 
 A problem may bring its own space (the maze's evolving networks do); the search needs nothing but the protocol.
 Variation operators for real vectors and levels live in `tesselite.variation`.
@@ -19,7 +19,11 @@ Rows = npt.NDArray[Any]
 
 @runtime_checkable
 class SolutionSpace(Protocol):
-    """What the search asks of a space: solutions are rows, shape (n, width), of one dtype."""
+    """What the search asks of a space: solutions are rows, shape (n, width), of one dtype.
+
+    A space whose solutions no operator of `tesselite.variation` can vary also has `vary(parents, rng)`: an offspring of
+    each parent, shape (n, width), the parents unchanged.
+    """
 
     @property
     def width(self) -> int:
@@ -31,9 +35,6 @@ class SolutionSpace(Protocol):
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n random solutions, shape (n, width)."""
-
-    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
-        """One offspring of each parent, shape (n, width), by the space's own variation; parents stay as they are."""
 
     def validate(self, solutions: Any) -> Rows:
         """The solutions as contiguous rows of this space; ValueError says what is wrong with them."""
@@ -88,12 +89,6 @@ class Box:
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n uniform solutions, shape (n, width)."""
         return self.low + (self.high - self.low) * rng.random((n, self.width))
-
-    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
-        """One offspring of each parent: Gaussian mutation with a standard deviation of a tenth of each axis."""
-        from tesselite.emitters.operators import gaussian
-
-        return gaussian(0.1)(parents, self, rng)
 
     def validate(self, solutions: Any) -> Rows:
         """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds."""
@@ -153,12 +148,6 @@ class Levels:
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n solutions with every value uniform among the levels, shape (n, width)."""
         return self.values[rng.integers(0, len(self.values), (n, self._n))]
-
-    def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
-        """One offspring of each parent: every value drawn again among the levels with probability 0.05."""
-        from tesselite.emitters.operators import resample
-
-        return resample(0.05)(parents, self, rng)
 
     def validate(self, solutions: Any) -> Rows:
         """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is no level."""
