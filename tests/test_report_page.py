@@ -24,7 +24,7 @@ from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
 from tesselite.report.page.comparison import group_names
 from tesselite.report.page.html import document_of, page_of, run_names
-from tesselite.report.page.niches import from_row_above, niche_picture, project
+from tesselite.report.page.niches import describe_cells, from_row_above, niche_picture, project
 from tesselite.report.page.payload import Payload, document_text, plain, whole_numbers
 from tesselite.report.page.run_data import locked, read_run
 from tesselite.report.page.views import describe_view, describe_views
@@ -141,7 +141,8 @@ def test_every_pixel_knows_its_niche():
         unit = np.array([[(column + 0.5) / side, 1 - (row + 0.5) / side]])  # the first row is the top
         assert picture[row, column] == niches.niche_of(space.from_unit(unit))[0]
     np.testing.assert_array_equal(np.cumsum(from_row_above(picture), axis=0), picture)
-    assert niche_picture(tl.GridTessellation(tl.FeatureSpace.unit(3), 2)) is None
+    assert describe_cells(tl.GridTessellation(tl.FeatureSpace.unit(3), 2), Payload()) is None
+    assert describe_cells(tl.GridTessellation(space, 10**9), Payload()) is None
 
 
 def test_projection_finds_the_directions_of_largest_variance():
@@ -269,7 +270,7 @@ def test_a_problem_without_a_view_has_none(tmp_path):
     assert describe_views(bowl(3), elites, Payload(), {}) == []
     assert describe_view(bowl(3), elites.solutions[0], None, Payload()) is None
     described = document_of([run])[0]["runs"][0]
-    assert "picture" not in described["archive"]
+    assert "cells" not in described["archive"]
     assert described["archive"]["plane"]["shape"] == [2, len(elites)]
 
 

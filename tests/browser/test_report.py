@@ -372,6 +372,7 @@ def test_any_screen_and_either_theme(browser, runs, width, height, dark):
         assert browser.value("document.documentElement.dataset.theme") == ("dark" if dark else "light")
         browser.click("theme")
         assert browser.value("document.documentElement.dataset.theme") == ("light" if dark else "dark")
+        browser.run("localStorage.clear()")
         assert browser.complaints() == []
     browser.size(1366, 768)
 

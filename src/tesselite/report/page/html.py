@@ -20,12 +20,10 @@ from tesselite.report.page.run_data import RunData, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
 from tesselite.runs.folder import check_output
 
-_SCRIPTS = tuple(
-    f"{name}.js"
-    for name in (
-        *("page", "numbers", "colours", "elites", "frame", "map", "axes", "scatter", "views", "inspector"),
-        *("charts", "comparison", "live", "main"),
-    )
+_SCRIPTS = (
+    *("page", "numbers", "colours", "elites", "colouring", "filter"),
+    *("frame", "cells", "map", "map_input", "scatter", "axes", "views", "inspector"),
+    *("charts", "comparison", "about", "theme", "link", "live", "main"),
 )
 
 
@@ -90,7 +88,7 @@ def page_of(document: dict[str, Any], payload: Payload, *, live: dict[str, Any] 
         "document": document_text({**document, "live": live}),
         "block": payload.packed(),
         "plotly": _plotly(),
-        "scripts": "\n".join(f"<script>\n{_asset(name)}</script>" for name in _SCRIPTS),
+        "scripts": "\n".join(f"<script>\n{_asset(f'{name}.js')}</script>" for name in _SCRIPTS),
     }
     text = _asset("page.html")
     # One pass: what is filled in is never searched for marks again.

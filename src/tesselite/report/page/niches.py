@@ -1,4 +1,4 @@
-"""Where niches and elites are on the screen: axes, a picture of niche numbers, and a projection to a plane.
+"""Where niches and elites are on the screen: axes, cells of two features, and a projection of more to a plane.
 
 Colours are chosen in the browser; the static pictures are in `tesselite.report.archive_map`.
 """
@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.report.page.payload import Payload
 from tesselite.report.principal import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
 Floats = npt.NDArray[np.float64]
 
 _FEW_NICHES = 20_000
 _PIXELS = (720, 1100)  # a side, for few niches and for many
 _PLACES = 101
+_MOST_CENTROIDS = 200_000
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
@@ -37,19 +41,34 @@ def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, An
     return described
 
 
-def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32] | None:
-    """The niche of every pixel of a square picture of a two-dimensional space, row 0 at the top; otherwise None.
+def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32]:
+    """The niche of every pixel of a square picture of a two-dimensional space, row 0 at the top.
 
     Niches are those of the pixels' centres by the tessellation's own exact look-up, so what a pointer shows is right
     for grids, Voronoi cells and any norm.
     """
-    if tessellation.space.n != 2 or tessellation.n_niches > np.iinfo(np.int32).max:
-        return None
     pixels = _PIXELS[tessellation.n_niches > _FEW_NICHES]
     centres = (np.arange(pixels) + 0.5) / pixels
     x, y = np.meshgrid(centres, centres[::-1])
     niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()]))
     return niches.reshape(pixels, pixels).astype(np.int32)
+
+
+def describe_cells(tessellation: Tessellation, payload: Payload) -> dict[str, Any] | None:
+    """What the page finds the niche of a place with, at any zoom; None unless there are two features.
+
+    Cells of a grid need no data, Voronoi cells their centroids. A picture serves where there are too many centroids,
+    where their norm is costly to search (p < 1), and for tessellations of other kinds.
+    """
+    if tessellation.space.n != 2 or tessellation.n_niches > 2**53:  # whole numbers that a browser can count
+        return None
+    if isinstance(tessellation, GridTessellation):
+        return {"grid": list(tessellation.shape), "shift": tessellation.shift}
+    few = tessellation.n_niches <= _MOST_CENTROIDS
+    if isinstance(tessellation, VoronoiTessellation) and tessellation.p >= 1 and few:
+        centroids = payload.add(tessellation.unit_centroids.astype(np.float32).ravel())
+        return {"centroids": centroids, "p": p_to_json(tessellation.p)}
+    return {"picture": payload.add(from_row_above(niche_picture(tessellation)))}
 
 
 def from_row_above(picture: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:

@@ -16,7 +16,7 @@ from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.problems.problem import Problem
-from tesselite.report.page.niches import describe_features, from_row_above, niche_picture, project
+from tesselite.report.page.niches import describe_cells, describe_features, project
 from tesselite.report.page.payload import Payload, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.report.principal import most_varied
@@ -242,9 +242,9 @@ def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes:
         "unit": payload.add(unit[:, kept].T.astype(np.float32)),
         "solutions": payload.add(_solutions(elites.solutions, notes)),
     }
-    picture = niche_picture(archive.tessellation)
-    if picture is not None:
-        described["picture"] = payload.add(from_row_above(picture))
+    cells = describe_cells(archive.tessellation, payload)
+    if cells is not None:
+        described["cells"] = cells
     else:
         plane, shares = project(space, elites.features)
         described["plane"] = payload.add(plane.T.astype(np.float32))

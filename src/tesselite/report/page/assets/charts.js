@@ -30,6 +30,8 @@
       font: { family: Page.css("--font"), size: 12, color: Page.css("--soft") },
       hoverlabel: { bgcolor: Page.css("--ink"), font: { color: Page.css("--card") }, namelength: -1 },
       showlegend: false,
+      width: element.clientWidth || undefined, // Plotly would keep the width that it began with
+      height: element.clientHeight || undefined,
       xaxis: { ...axis, ...xaxis },
       yaxis: { ...axis, ...yaxis },
       ...rest,

@@ -173,11 +173,10 @@
     draw: () => { draw(); if (show.extra) show.extra.redraw(); },
     rebuild: () => { if (Page.row >= 0) view(); },
     listen: () => {
-      Page.on("select", update);
+      for (const change of ["select", "scenario"]) Page.on(change, update);
       Page.by("play").addEventListener("click", play);
       Page.by("frame").addEventListener("input", (event) => { stop(); show.frame = +event.target.value; draw(); });
       for (const id of ["elite-best", "view-best"]) Page.by(id).addEventListener("click", Page.select_best);
-      Page.by("scenario").addEventListener("change", (event) => { Page.scenario = event.target.value; Page.tell("scenario"); update(); });
       const canvas = Page.by("view");
       let held = null;
       canvas.addEventListener("pointerdown", (event) => { if (show.drawer && show.drawer.orbit) { held = [event.clientX, event.clientY]; canvas.setPointerCapture(event.pointerId); } });

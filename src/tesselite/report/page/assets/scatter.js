@@ -24,7 +24,7 @@
 
   const draw = () => {
     const run = Page.run;
-    if (!run || run.archive.picture) return;
+    if (!run || run.archive.cells) return;
     const canvas = Page.by("map");
     const { context, width, height } = Page.fit(canvas, Math.max(300, Math.min(560, window.innerHeight - 330)));
     const [x, y] = [plot.x, plot.y].map((key) => ({ ...run.column(key), from: -PAD, to: 1 + PAD }));
@@ -100,7 +100,7 @@
     },
     listen: () => {
       const canvas = Page.by("map");
-      const active = () => Page.run && !Page.run.archive.picture && plot.points;
+      const active = () => Page.run && !Page.run.archive.cells && plot.points;
       canvas.addEventListener("pointermove", (event) => {
         if (!active()) return;
         const row = nearest(event);
