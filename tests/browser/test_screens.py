@@ -198,3 +198,32 @@ def test_theme_and_selection_survive_a_reload(page):
 def test_a_link_that_names_nothing_does_no_harm(page):
     browser = page(link="#niche=999999999&scenario=fire&colour=joy&run=jump")
     assert browser.value("[Page.follow, Page.scenario, Page.colour, Page.run.name]") == [True, "", "fitness", "walk-1"]
+
+
+def test_what_is_seen_is_also_said(page):
+    browser = page()
+    browser.slide("filter-low", 250)
+    low = browser.text("range-low")
+    assert browser.value("document.getElementById('filter-low').getAttribute('aria-valuetext')") == low
+    browser.slide("frame", 4)
+    assert browser.value("document.getElementById('frame').getAttribute('aria-valuetext')") == "step 20"
+    # Headings are headings, and none is left out on the way down.
+    assert browser.value("document.querySelectorAll('h1[role], h2[role], h3[role]').length") == 0
+    levels = browser.value("Array.from(document.querySelectorAll('h1, h2, h3')).map((h) => +h.tagName[1])")
+    assert levels[0] == 1
+    assert max(b - a for a, b in pairwise(levels)) <= 1
+    headless = (
+        "Array.from(document.querySelectorAll('main section')).filter((s) => !s.getAttribute('aria-label')).length"
+    )
+    assert browser.value(headless) == 0
+    assert browser.text("elite-said").startswith(browser.text("elite-title"))
+    # Every chart and drawing has a text.
+    silent = (
+        "Array.from(document.querySelectorAll('.chart, canvas')).filter((e) => e.closest('[hidden]') === null"
+        " && !(e.getAttribute('role') && e.getAttribute('aria-label'))).map((e) => e.id)"
+    )
+    assert browser.value(silent) == []
+    said = browser.value("document.getElementById('progress-coverage').getAttribute('aria-label')")
+    assert said.startswith("Coverage against evaluations: walk-1 from ")
+    assert "median" in browser.value("document.getElementById('box-0').getAttribute('aria-label')")
+    assert "Half of the elites" in browser.value("document.getElementById('quality-0').getAttribute('aria-label')")

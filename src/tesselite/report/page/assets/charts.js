@@ -3,6 +3,7 @@
 {
   const PANELS = [["coverage", "Coverage"], ["qd_score", "QD score"], ["best_fitness", "Best fitness"], ["mean_fitness", "Mean fitness of elites"]];
   const DRAWABLE = 1e304; // Plotly takes larger numbers for missing ones
+  const RUNS_SAID = 12;
   let ready = null;
 
   // Plotly reads some markup in texts; what users named must stay text there too.
@@ -19,7 +20,10 @@
     return ready;
   };
 
-  Page.chart = async (element, traces, layout = {}) => {
+  // `said` is the chart in words, for those who cannot see it.
+  Page.chart = async (element, said, traces, layout = {}) => {
+    element.setAttribute("role", "img");
+    element.setAttribute("aria-label", said);
     const Plotly = await Page.plotly();
     const axis = { gridcolor: Page.css("--line"), zeroline: false, linecolor: Page.css("--line"), tickfont: { size: 11 }, automargin: true };
     const { xaxis = {}, yaxis = {}, ...rest } = layout;
@@ -80,7 +84,13 @@
         text: run.progress[name].map(text),
         hovertemplate: `%{text} at %{x:,}<extra>${Page.escaped(runs.length > 1 ? run.name : "")}</extra>`,
       }));
-      jobs.push(Page.chart(box, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: { tickformat: Page.tick_format(values, name === "coverage") } }));
+      const course = (run) => {
+        const known = run.progress[name].map((value, i) => [value, run.progress[against][i]]).filter(([value]) => value !== null);
+        const [[first, from], [last, to]] = [known[0], known[known.length - 1]];
+        return `${runs.length > 1 ? `${run.name} ` : ""}from ${text(first)} at ${Page.number(from)} to ${text(last)} at ${Page.number(to)}`;
+      };
+      const said = `${heading} against ${against}: ${with_values.slice(0, RUNS_SAID).map(course).join("; ")}${with_values.length > RUNS_SAID ? "; and more runs" : ""}.`;
+      jobs.push(Page.chart(box, said, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: { tickformat: Page.tick_format(values, name === "coverage") } }));
     }
     await Promise.all(jobs);
   };

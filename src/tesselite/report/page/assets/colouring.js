@@ -5,6 +5,7 @@
     const { axis, missing, reversed } = Page.run.shades(Page.colour);
     Page.by("colour-low").textContent = axis.text(axis.low);
     Page.by("colour-high").textContent = axis.text(axis.high);
+    Page.by("colour-ramp").setAttribute("aria-label", `Colours: ${Page.run.column(Page.colour).text} from ${axis.text(axis.low)} to ${axis.text(axis.high)}`);
     Page.by("colour-missing").hidden = !missing.includes(1);
     Page.by("colour-missing").textContent = Page.run.assessed ? "invalid here, or not assessed" : "invalid here";
     const context = Page.by("colour-ramp").getContext("2d");

@@ -60,7 +60,8 @@
         hovertemplate: "%{text}<extra></extra>",
       };
     }).filter(Boolean);
-    return Page.chart(Page.chart_box(parent, `box-${m}`, measure.label), traces, {
+    const medians = comparison.groups.map((group, i) => (measure.summaries[i] ? `median ${figure(measure.summaries[i][1])} of ${group}` : "")).filter(Boolean);
+    return Page.chart(Page.chart_box(parent, `box-${m}`, measure.label), `${measure.label}: ${medians.join(", ")}.`, traces, {
       xaxis: {
         showgrid: false,
         range: [-0.5, comparison.groups.length - 0.5],
@@ -85,7 +86,10 @@
       opacity: runs.length > 6 ? 0.6 : 1,
       hovertemplate: `%{y:.1%} at %{x}<extra>${Page.escaped(run.name)}</extra>`,
     })).filter((_, r) => quality.shares[r]);
-    return Page.chart(Page.chart_box(parent, `quality-${q}`, heading, true), traces, {
+    const text = Page.format(...Page.bounds(quality.levels));
+    const half = (shares) => (shares ? text(quality.levels[shares.findIndex((share) => (less ? share >= 0.5 : share < 0.5))]) : "nothing");
+    const said = `${heading}. Half of the elites reach ${runs.slice(0, 12).map((run, r) => `${half(quality.shares[r])} in ${run.name}`).join(", ")}.`;
+    return Page.chart(Page.chart_box(parent, `quality-${q}`, heading, true), said, traces, {
       xaxis: { title: { text: "fitness x", font: { size: 11 }, standoff: 4 }, tickformat: Page.tick_format(quality.levels), hoverformat: Page.tick_format(quality.levels) },
       yaxis: { tickformat: ".0%", rangemode: "tozero" },
     });

@@ -7,8 +7,10 @@
     Page.by("selected-of").textContent = `of ${run.n.toLocaleString("en")} elites`;
     Page.by("download").disabled = run.n_selected === 0;
     const [low, high] = run.range.map((end, i) => (Number.isFinite(end) ? end : run.fitness_bounds[i])), { text } = run.column("fitness").axis;
-    Page.by("range-low").textContent = text(low);
-    Page.by("range-high").textContent = text(high);
+    [["low", low], ["high", high]].forEach(([name, end]) => {
+      Page.by(`range-${name}`).textContent = text(end);
+      Page.by(`filter-${name}`).setAttribute("aria-valuetext", text(end)); // the thumb itself counts thousandths
+    });
   };
 
   const thumbs = () => {

@@ -57,7 +57,9 @@
     show.drawer.draw(size.context, size, show.opened, show.frame);
     canvas.dataset.frame = String(show.frame);
     Page.by("frame").value = String(show.frame);
-    Page.by("frame-time").textContent = show.drawer.time ? show.drawer.time(show.opened, show.frame) : "";
+    const time = show.drawer.time ? show.drawer.time(show.opened, show.frame) : "";
+    Page.by("frame-time").textContent = time;
+    Page.by("frame").setAttribute("aria-valuetext", time);
   };
 
   const stop = () => {
@@ -158,6 +160,7 @@
     if (!chosen) return;
     numbers();
     lists();
+    Page.by("elite-said").textContent = `${Page.by("elite-title").textContent}, fitness ${Page.run.text(Page.run.scenario_key(), Page.row)}`;
     if (identity() === show.elite) return; // the view goes on, playing or not
     stop();
     view();
