@@ -347,7 +347,8 @@ def test_built_in_names():
     assert released.released
     assert released.spec == "hexapod:amplitude,released=yes"
     assert released.descriptor == "amplitude"
-    assert problems.by_name("maze:2d,opening=70.5,steps=2000").steps == 2000
+    sticky = problems.by_name("maze:2d,opening=70.5,after_hit=stick,steps=2000")
+    assert (sticky.steps, sticky.robot.after_hit) == (2000, "stick")
 
 
 @pytest.mark.parametrize(

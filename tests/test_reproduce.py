@@ -600,6 +600,8 @@ def test_concept_command(tmp_path):
 
     assert [file.name for file in concept_figures(tmp_path)] == [
         "grid_beside_cvt.png",
+        "maze_and_robot.png",
+        "maze_niches.png",
         "optimisation_and_illumination.png",
     ]
     np.testing.assert_allclose(optimum(1)[0], [-0.0093, 1.5814], atol=0.01)

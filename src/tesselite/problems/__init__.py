@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import BuiltinFunctionType
@@ -141,12 +141,18 @@ def _found(spec: str) -> Problem:
 
 
 def _with_settings(name: str, variant: str) -> Problem:
-    """The maze or the hexapod of a descriptor with settings: `20d,layout=round,opening=70`."""
+    """The maze or the hexapod of a descriptor with settings: `20d,layout=round,after_hit=stick`."""
     descriptor, *settings = variant.split(",")
     make = __getattr__(name)
-    # What a word can say: settings that are objects of their own need Python.
+    # What a word can say: other settings that are objects of their own need Python.
     sayable = [p for p in inspect.signature(make).parameters.values() if isinstance(p.default, str | float | int)]
     known = [p.name for p in sayable if p.kind is p.KEYWORD_ONLY]
+    robot: list[str] = []
+    if name == "maze":
+        from tesselite.problems.maze_navigation.robot import Robot
+
+        robot = [field.name for field in fields(Robot)]
+        known += robot
     given: dict[str, Any] = {}
     for setting in settings:
         key, _, word = setting.partition("=")
@@ -155,6 +161,8 @@ def _with_settings(name: str, variant: str) -> Problem:
                 f"problem: expected {' or '.join(f'{k}=...' for k in known)} after {name}:, got {setting!r}"
             )
         given[key] = _value(word)
+    if of_robot := {key: given.pop(key) for key in robot if key in given}:
+        given["robot"] = Robot(**of_robot)
     return make(*([descriptor] if descriptor else []), **given)
 
 
