@@ -419,6 +419,23 @@ def test_a_tessellation_of_ones_own():
     assert len(archive) == 7
 
 
+def test_one_niche_makes_a_hill_climber():
+    """Every parent is the one elite, and only a strictly better solution replaces it (section VI of the paper)."""
+    search = tl.MapElites(BOX, tl.GridTessellation(SPACE, 1), lambda parents, space, rng: parents, initial=5, seed=1)
+    best, at = -math.inf, None
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        asked = search.ask(5)
+        if at is not None:
+            np.testing.assert_array_equal(asked, np.broadcast_to(at, asked.shape))
+        fitness = rng.integers(0, 50, 5).astype(float)  # with ties, of which the first stays
+        search.tell(fitness, rng.random((5, 2)))
+        for solution, value in zip(asked, fitness, strict=True):
+            if value > best:
+                best, at = value, solution.copy()
+        assert search.archive.elites().fitness.tolist() == [best]
+
+
 @pytest.mark.parametrize("n_parents", [1, 2])
 def test_a_variation_function_of_ones_own(n_parents):
     shapes = []

@@ -26,7 +26,7 @@ from tesselite.paper.maze import PAPER as MAZE
 from tesselite.paper.numbers import numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, Study, of_descriptors
-from tesselite.paper.study_report import as_run, write_report
+from tesselite.paper.study_report import CAPTIONS, as_run, write_report
 
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "results"
@@ -39,8 +39,11 @@ FIGURES = {
     "norms-maze": {"best_performance": "Fig. 10", "expected_quality": "Fig. 11B"},
     "niches-hexapod": {"best_performance": "Fig. 12", "expected_quality": "Fig. 14A"},
     "norms-hexapod": {"best_performance": "Fig. 13", "expected_quality": "Fig. 14B"},
+    "sampler-maze": {"best_performance": "Ours", "niches_and_spread": "Ours"},
+    "iterations-maze": {"best_performance": "Ours", "niches_and_spread": "Ours"},
+    "iterations-hexapod": {"best_performance": "Ours", "expected_quality": "Ours"},
 }
-"""The paper's figures by study, and our files for them."""
+"""The paper's figures by study, and our files for them; ours where it has none."""
 
 
 @cache
@@ -97,7 +100,11 @@ def state() -> str:
         done = Counter(file.parent.name for file in (RESULTS / name).glob("trials/*/*.json"))
         trials = [done[pair.name] for pair in study.pairs]
         budgets = " or ".join(f"{n:,}" for n in sorted({pair.evaluations for pair in study.pairs}))
-        command = f"`tesselite reproduce {name} -o results/{name}`"
+        shared = [
+            main for main in ("maze", "hexapod") if name.endswith(f"-{main}") and folders(main)[:1] == [RESULTS / main]
+        ]
+        reuse = "".join(f" --reuse results/{main}" for main in shared)
+        command = f"`tesselite reproduce {name}{reuse} -o results/{name}`"
         counts = f"{min(trials)} to {max(trials)}" if min(trials) < max(trials) else str(trials[0])
         rows.append([study.title, len(trials), budgets, counts, study.paper_trials, command])
     columns = ["study", "pairs", "evaluations", "trials of each pair", "in the paper", "go on with"]
@@ -122,7 +129,7 @@ def section(name: str, folder: Path) -> str:
     for file, figure in FIGURES.get(name, {}).items():
         path = folder / "figures" / f"{file}.png"
         if path.exists():
-            lines += [f"{figure}:", "", f"![{figure}](../{path.relative_to(HOME)})", ""]
+            lines += [f"**{figure}.** {CAPTIONS[file]}", "", f"![{figure}](../{path.relative_to(HOME)})", ""]
     return "\n".join(lines).strip()
 
 

@@ -164,6 +164,15 @@ class Most(Statement):
         return Finding(holds, (f"{names} {held} of {n}",), f"{n - held - fell} undecided")
 
 
+@dataclass(frozen=True)
+class OneElite(Statement):
+    """Every run ends with a single elite."""
+
+    def _decide(self, evidence: Evidence) -> Finding:
+        ends = evidence.values(self.pairs[0], Measure("filled", "")) == 1
+        return Finding(bool(ends.all()), (f"{evidence.name(self.pairs[0])} {ends.sum()} of {len(ends)} runs",))
+
+
 RANKINGS: dict[str, Callable[[Sequence[Floats]], Floats]] = {
     "median over all runs": lambda bests: np.median(np.concatenate(bests, axis=-2), axis=-2),
     "mean over all runs": lambda bests: np.concatenate(bests, axis=-2).mean(axis=-2),

@@ -319,6 +319,7 @@ def _released_cells(grid: Pair) -> Pair:
     """The pair of a grid, cut by the rule of the released code."""
     return replace(
         grid, name=f"{grid.name}-released", label=f"{grid.label}, released cells", cells="released",
+        family=f"{grid.family}, released cells",
         variant_of=grid.variant_of or grid.name,
     )  # fmt: skip
 

@@ -18,12 +18,12 @@ from tesselite.problems import by_name
 from tesselite.report.comparison_figures import Mark, comparison_figures
 from tesselite.report.scenario_drawings import scenario_drawing
 
-_FIGURES = {
+CAPTIONS = {
     "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
     "ranges; crosses: outliers; dots: the runs, where they are five or fewer). Runs without any valid solution in a "
     "setting are not in its box but counted above it.",
-    "niches_and_spread": "Share of filled niches, and spread.",
-    "expected_quality": "Expected quality.",
+    "niches_and_spread": "Share of filled niches, and spread; diamonds: the paper.",
+    "expected_quality": "Expected quality; below, what lies on zero.",
     "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",
     "progress_coverage": "Share of filled niches over evaluations.",
 }
@@ -142,7 +142,7 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
             lines += [f"## {title}", "", *([about, ""] if about else []), tables[name].to_markdown()]
     lines += ["## Figures", ""]
     for file in figures:
-        lines += [_FIGURES.get(file.stem, file.stem), "", f"![{file.stem}](figures/{file.name})", ""]
+        lines += [CAPTIONS.get(file.stem, file.stem), "", f"![{file.stem}](figures/{file.name})", ""]
     lines += ["Every number in full precision: `tables/*.csv`; every trial: `trials/`.", ""]
     return "\n".join(lines)
 

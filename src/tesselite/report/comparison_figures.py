@@ -97,6 +97,15 @@ def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict
     ax.set_xlim(0.4, len(groups) + 0.6)
 
 
+def _from_zero(ax: Any, values: Any) -> None:
+    """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise."""
+    if not len(values) or values.min() < 0.0:
+        return
+    if values.max() > 50.0 * max(np.median(values), 1e-3):
+        ax.set_yscale("symlog", linthresh=0.01)
+    ax.set_ylim(bottom=0.0)
+
+
 def _face(group: Group, shades: dict[str, Any]) -> dict[str, Any]:
     """How a group's boxes look: filled, or hatched if it is ours."""
     if group.ours:
@@ -137,7 +146,6 @@ def draw_best(
     grid = made.subplots(rows, n, squeeze=False, height_ratios=[1, 4] if rows == 2 else [1])
     data = {name: [comparison.bests(group, name) for group in comparison.groups] for name in settings}
     finite = np.concatenate([v[np.isfinite(v)] for values in data.values() for v in values])
-    logarithmic = len(finite) > 0 and finite.min() >= 0.0 and finite.max() > 50.0 * max(np.median(finite), 1e-3)
     boxes = grid[-1]
     for j in range(n):
         name = settings[j] if j < len(settings) else None
@@ -160,10 +168,7 @@ def draw_best(
         shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
         ax.set_title(shown, fontsize=9 if n < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
-    if logarithmic:
-        boxes[0].set_yscale("symlog", linthresh=1.0)
-    if len(finite) and finite.min() >= 0.0:
-        boxes[0].set_ylim(bottom=0.0)
+    _from_zero(boxes[0], finite)
     better = "lower is better" if comparison.direction == "min" else "higher is better"
     boxes[0].set_ylabel(f"best {comparison.fitness_name} ({better})")
     _legend(made, comparison.groups, shades, marked=any(mark.measure.setting in settings for mark in marks))
@@ -225,14 +230,17 @@ def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness")
     shades = colours(comparison.groups)
     ax = made.subplots()
     scale = comparison.scale if kind in ("best_fitness", "mean_fitness", "qd_score") else 1.0
+    drawn = []
     for group in comparison.groups:
         evaluations, low, middle, high = _over_evaluations(group, kind)
         colour = shades[group.name]
+        drawn.append(middle)
         ax.plot(evaluations, middle * scale, color=colour, linestyle="--" if group.ours else "-", linewidth=1.6)
         ax.fill_between(evaluations, low * scale, high * scale, color=colour, alpha=0.18, linewidth=0)
     names = {"best_fitness": f"best {comparison.fitness_name}", "coverage": "share of filled niches"}
     ax.set(xlabel="evaluations", ylabel=names.get(kind, kind))
     ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+    _from_zero(ax, np.concatenate(drawn))
     ax.grid(alpha=0.25)
     _legend(made, comparison.groups, shades, 3)
 
