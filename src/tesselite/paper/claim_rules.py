@@ -46,6 +46,10 @@ class Finding:
         return ": ".join(part for part in (", ".join(self.numbers), self.grounds) if part)
 
 
+class NoTrials(LookupError):
+    """A pair has no trials, or none with the value that is asked for."""
+
+
 class Evidence:
     """The observations of a comparison by pair; `readings` names other pairs to take instead of some."""
 
@@ -60,18 +64,18 @@ class Evidence:
         return self.readings.get(pair, pair)
 
     def values(self, pair: str, measure: Measure) -> Floats:
-        """One number for each run; LookupError where the pair has none."""
+        """One number for each run; NoTrials where the pair has none."""
         if self.comparison is None or pair not in self.groups:
-            raise LookupError(f"no trials of {self.name(pair)}")
+            raise NoTrials(f"no trials of {self.name(pair)}")
         found = self.comparison.values(self.groups[pair], measure)
         if not len(found):
-            raise LookupError(f"no values of {self.name(pair)}")
+            raise NoTrials(f"no values of {self.name(pair)}")
         return found
 
     def bests(self, pair: str) -> dict[str, Floats]:
-        """The best of each run in each scenario; LookupError where the pair has no trials."""
+        """The best of each run in each scenario; NoTrials where the pair has no trials."""
         if self.comparison is None or pair not in self.groups:
-            raise LookupError(f"no trials of {self.name(pair)}")
+            raise NoTrials(f"no trials of {self.name(pair)}")
         return {name: self.comparison.bests(self.groups[pair], name) for name in self.comparison.scenarios}
 
 
@@ -85,8 +89,8 @@ class Statement(ABC):
         """What the evidence says; undecided where a pair has no trials."""
         try:
             return self._decide(evidence)
-        except LookupError as error:
-            return Finding(None, (str(error.args[0]),))
+        except NoTrials as error:
+            return Finding(None, (str(error),))
 
     @abstractmethod
     def _decide(self, evidence: Evidence) -> Finding: ...
