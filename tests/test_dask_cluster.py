@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import dask
 import distributed  # noqa: F401 - importing it loads the settings that a test changes
@@ -17,9 +18,11 @@ import numpy as np
 import pytest
 
 import worker_problems as problems
-from tesselite.execution.workers import WorkersLost
+from tesselite.execution.workers import WorkersLost, dask_cluster
 from tesselite.execution.workers.dask_cluster import DaskWorkers
 from tesselite.execution.workers.farm import Farm
+from tesselite.execution.workers.payload import Payload
+from tesselite.execution.workers.task import Task
 from tesselite.runs.run import resume, run
 
 HERE = Path(__file__).parent
@@ -134,3 +137,76 @@ def test_a_scheduler_that_goes_away_leaves_a_run_that_can_be_resumed(cluster, tm
     if not asynchronous:
         run(problems.slow, out=tmp_path / "whole", **SETTINGS)
         assert (folder / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
+
+
+def test_a_worker_that_does_not_begin_with_its_task_is_taken_for_frozen(monkeypatch):
+    class Client:
+        status = "running"
+
+        def __init__(self):
+            self.has = {"tcp://a": (), "tcp://b": ("other",)}
+
+        def nthreads(self):
+            return {"tcp://a": 1, "tcp://b": 1}
+
+        def processing(self):
+            return self.has
+
+        def subscribe_topic(self, topic, call):
+            pass
+
+        def register_plugin(self, plugin, name):
+            pass
+
+        def submit(self, *args, key, pure):
+            return Mock(key=key)
+
+    now = [1000.0]
+    monkeypatch.setattr(dask_cluster.time, "monotonic", lambda: now[0])
+    client = Client()
+    workers = DaskWorkers(client)
+    workers.start(Payload.of(problems.good), timed=True)
+    for number in (0, 1):
+        workers.submit(Task(number, len, ()))
+    key = next(iter(workers._running))
+    assert workers.began(0) is None  # it waits for a worker, for hours perhaps
+    now[0] += 9000.0
+    assert workers.began(0) is None
+    client.has = {"tcp://a": (key,), "tcp://b": ("other",)}
+    now[0] += 5.0
+    had = now[0]
+    assert workers.began(0) == had + dask_cluster._BEGIN_SECONDS
+    now[0] += 5.0
+    assert workers.began(0) == had + dask_cluster._BEGIN_SECONDS
+    client.has = {"tcp://a": (), "tcp://b": ("other", key)}  # another has got it
+    now[0] += 5.0
+    assert workers.began(0) == now[0] + dask_cluster._BEGIN_SECONDS
+    workers._note_beginning((0.0, 0))
+    assert workers.began(0) == now[0]
+    assert workers.began(1) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nanny", [False, True])
+def test_a_worker_that_is_frozen_does_not_escape_the_time_limit(cluster, monkeypatch, nanny):
+    """Neither if it has a task that it never begins, nor if its nanny is frozen as well: as a machine would be."""
+    monkeypatch.setattr(dask_cluster, "_BEGIN_SECONDS", 5.0)
+    monkeypatch.setattr(dask_cluster, "_ANSWER_SECONDS", 5.0)
+    rows = problems.BOX.random(30, np.random.default_rng(0))
+    with DaskWorkers(cluster.address) as workers:
+        farm = Farm(workers, problems.good, timeout=1.0)
+        workers._client.wait_for_workers(2)
+        info = workers._client.run(os.getpid)
+        frozen = [info[min(info)]]
+        if nanny:
+            frozen.append(int(Path(f"/proc/{frozen[0]}/stat").read_text().rpartition(")")[2].split()[1]))
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            evaluated = farm.evaluate(rows)
+        finally:
+            if nanny:
+                for pid in frozen:
+                    os.kill(pid, signal.SIGKILL)
+    assert evaluated.reasons == {}
+    np.testing.assert_array_equal(evaluated.fitness, problems.good.evaluate(rows).fitness)

@@ -170,23 +170,26 @@ def test_workers_that_are_killed_from_outside_lose_nothing(processes):
 PARENT = """
 import os, time
 import worker_problems as problems
+from tesselite.execution.workers import open_workers
 from tesselite.execution.workers.farm import Farm
-from tesselite.execution.workers.processes import Processes
 
-farm = Farm(Processes(2), problems.in_c)
-forked = os.fork()  # it holds all pipes to the workers open
-if not forked:
-    time.sleep(600)
-print(forked, flush=True)
-farm.evaluate(problems.BOX.validate([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]]))
+if __name__ == "__main__":
+    farm = Farm(open_workers(WORKERS), problems.in_c)
+    forked = os.fork()  # it holds all pipes to the workers open
+    if not forked:
+        time.sleep(600)
+    print(forked, flush=True)
+    farm.evaluate(problems.BOX.validate([[0.0, 0.0, 0.0], [0.5, 0.5, 0.5]]))
 """
 
 
-def test_workers_end_when_their_parent_is_killed_whatever_they_are_doing(tmp_path):
+@pytest.mark.parametrize("workers", [2, pytest.param("local:2", marks=pytest.mark.slow)])
+def test_workers_end_when_their_parent_is_killed_whatever_they_are_doing(tmp_path, workers):
     """One is in C code that lets no thread of Python run, one is stopped."""
     environment = {**os.environ, "COUNT_FOLDER": str(tmp_path), "PYTHONWARNINGS": "ignore"}
+    program = [sys.executable, "-c", PARENT.replace("WORKERS", repr(workers))]
     with subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parent
+        program, stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parent
     ) as parent:
         forked = int(parent.stdout.readline())
         try:
@@ -219,8 +222,8 @@ def is_alive(pid):
 
 def test_a_watchdog_that_was_killed_stops_nothing(processes):
     farm = Farm(processes, problems.good)
-    processes._watchdog.kill()
-    processes._watchdog.wait()
+    processes._watchdog.process.kill()
+    processes._watchdog.process.wait()
     for worker in processes._workers:
         os.kill(worker.process.pid, signal.SIGKILL)
     same(farm.evaluate(ROWS), problems.good.evaluate(ROWS))

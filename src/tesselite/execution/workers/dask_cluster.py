@@ -18,8 +18,11 @@ from typing import Any
 
 from tesselite.execution.workers.payload import Payload, remembered
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
+from tesselite.execution.workers.watchdog import Watchdog
 
 _COUNT_SECONDS = 2.0  # how often we ask how many workers there are
+_ANSWER_SECONDS = 20.0  # after which a worker or nanny that does not answer is taken for frozen
+_BEGIN_SECONDS = 20.0  # and one that has a task, but does not say that it has begun
 _LOCAL = "local:"
 # For as long as our own cluster lives. A local cluster looks again some seconds after a worker was lost, and would then
 # close the nanny of one that is just restarting, for good: with frequent crashes it soon has no workers at all.
@@ -54,6 +57,7 @@ class DaskWorkers(Workers):
         distributed = _distributed()
         self._patience = patience
         self._cluster: Any = None
+        self._watchdog: Watchdog | None = None
         self._client: Any = None
         self._settings = ExitStack()
         if not isinstance(cluster, str):
@@ -70,6 +74,8 @@ class DaskWorkers(Workers):
         self._prefix = f"tesselite-{uuid.uuid4().hex[:12]}"
         self._digest, self._topic = "", ""
         self._began: dict[int, float] = {}
+        self._assigned: dict[tuple[str, str], float] = {}  # since when a worker has had a task: by key and address
+        self._assigned_at = 0.0
         self._finished: SimpleQueue[Any] = SimpleQueue()
         self._running: dict[str, tuple[Any, Task]] = {}
         self._given_up: dict[str, Any] = {}
@@ -99,6 +105,7 @@ class DaskWorkers(Workers):
                     f"dask: the local cluster does not start ({error}); Dask's processes import a script that starts "
                     'them, so what it does must stand under `if __name__ == "__main__":`'
                 ) from error
+            self._watchdog = Watchdog()
             return distributed.Client(self._cluster)
 
     # -- tasks -----------------------------------------------------------------------------------------------------
@@ -170,16 +177,41 @@ class DaskWorkers(Workers):
         if not futures:
             return {}
         try:
-            values = self._client.gather(futures, errors="skip")
+            values = self._within_reason(self._client.gather, futures, errors="skip")
+            if len(values) == len(futures):
+                return dict(zip((future.key for future in futures), values, strict=True))
+        except TimeoutError:  # one that has a result is frozen
+            pass
         except Exception:  # the connection itself failed: `wait` looks into it the next time
             return {}
-        if len(values) == len(futures):
-            return dict(zip((future.key for future in futures), values, strict=True))
         found = {}
         for future in futures:
-            for value in self._client.gather([future], errors="skip"):
-                found[future.key] = value
+            try:
+                for value in self._within_reason(self._client.gather, [future], errors="skip"):
+                    found[future.key] = value
+            except TimeoutError:
+                self._restart([address for holders in self._client.who_has([future]).values() for address in holders])
         return found
+
+    def _within_reason(self, ask: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """What a method of the client returns; TimeoutError if some worker does not answer."""
+
+        async def asked() -> Any:
+            return await ask(*args, **options)
+
+        return self._client.sync(asked, callback_timeout=_ANSWER_SECONDS)
+
+    def _restart(self, addresses: list[str]) -> None:
+        """Have the nannies of workers that hang kill them; those whose nanny is frozen, too, are given up."""
+        try:
+            self._within_reason(self._client.run, _kill_worker, workers=addresses, nanny=True)
+        except TimeoutError:
+
+            async def forget(dask_scheduler: Any, addresses: list[str]) -> None:
+                for address in addresses:
+                    await dask_scheduler.remove_worker(address, stimulus_id="tesselite-frozen")
+
+            self._client.run_on_scheduler(forget, addresses=addresses)
 
     def _lost(self, future: Any, task: Task, alone: bool) -> Outcome:
         if future.status == "error":
@@ -192,7 +224,24 @@ class DaskWorkers(Workers):
         return Outcome(task, lost="its result was lost with its worker", blamed=False)
 
     def began(self, number: int) -> float | None:
-        return self._began.get(number)
+        if number in self._began or not self._topic:
+            return self._began.get(number)
+        self._note_assigned()
+        key = f"{self._prefix}-{number}"
+        # A worker that has had it for so long, and does not say that it has begun, cannot: it is frozen.
+        return min((at + _BEGIN_SECONDS for (had, _), at in self._assigned.items() if had == key), default=None)
+
+    def _note_assigned(self) -> None:
+        """Note which worker has which of our tasks, and since when."""
+        now = time.monotonic()
+        if now - self._assigned_at < _COUNT_SECONDS:
+            return
+        self._assigned_at = now
+        try:
+            places = [(key, address) for address, keys in self._client.processing().items() for key in keys]
+        except Exception:
+            return  # `wait` looks into it the next time
+        self._assigned = {place: self._assigned.get(place, now) for place in places if place[0] in self._running}
 
     def give_up(self, number: int) -> None:
         key = f"{self._prefix}-{number}"
@@ -203,7 +252,7 @@ class DaskWorkers(Workers):
             if busy:
                 # Not cancelled, but kept until the scheduler has noticed: the worker would be given another to kill.
                 self._given_up[key] = future
-                self._client.run(_kill_worker, workers=busy, nanny=True)
+                self._restart(busy)
             else:
                 self._client.cancel([future], force=True)
         except Exception as error:
@@ -220,6 +269,9 @@ class DaskWorkers(Workers):
         if now - self._counted_at < _COUNT_SECONDS:
             return
         self._counted_at = now
+        if self._watchdog is not None:
+            # A worker that is in C code would not notice that we are gone, and keep semaphores of the system for ever.
+            self._watchdog.watch(nanny.pid for nanny in list(self._cluster.workers.values()) if nanny.pid)
         try:
             threads = sum(self._client.nthreads().values())
         except Exception:
@@ -260,6 +312,8 @@ class DaskWorkers(Workers):
             self._client.close(timeout=5)
         if self._cluster is not None:
             self._cluster.close(timeout=10)
+        if self._watchdog is not None:
+            self._watchdog.close()
         self._settings.close()
 
 

@@ -22,33 +22,10 @@ from typing import Any
 
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
+from tesselite.execution.workers.watchdog import Watchdog
 
 _FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-# Told of each worker when it is started and again when it has ended. It needs nothing that a worker could block: Python
-# code in a worker would not run while C code holds the interpreter, or while the worker is stopped. The parent is gone
-# when the pipe is closed, or when this process has another parent: a process that was forked may hold the pipe open.
-_WATCHDOG = """
-import os, select, signal, sys
-groups, rest = set(), b""
-while True:
-    if select.select([0], [], [], 1.0)[0]:
-        data = os.read(0, 65536)
-        if not data:
-            break
-        *lines, rest = (rest + data).split(b"\\n")
-        for line in lines:
-            groups ^= {int(line)}
-    elif os.getppid() != int(sys.argv[1]):
-        break
-for group in groups:
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except OSError:
-        pass
-"""
 
 
 @dataclass
@@ -78,7 +55,7 @@ class Processes(Workers):
         self._workers: list[_Worker] = []
         self._unsent: list[Task] = []
         self._failed_starts = 0
-        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._watchdog: Watchdog | None = None
 
     @property
     def pids(self) -> list[int]:
@@ -87,30 +64,20 @@ class Processes(Workers):
 
     def start(self, payload: Payload, *, timed: bool = False) -> None:
         self._payload = payload
-        self._watchdog = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _WATCHDOG, str(os.getpid())],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self._workers = [self._start_worker() for _ in range(self.n)]
+        self._watchdog = Watchdog()
+        self._workers = []
+        for _ in range(self.n):
+            self._workers.append(_start_process(self._threads))
+            self._watch()
 
-    def _start_worker(self) -> _Worker:
-        worker = _start_process(self._threads)
-        self._tell_watchdog(worker)
-        return worker
+    def _watch(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.watch(-worker.process.pid for worker in self._workers)  # each leads a group of its own
 
-    def _end(self, worker: _Worker) -> None:
-        _end(worker)
-        self._tell_watchdog(worker)
-
-    def _tell_watchdog(self, worker: _Worker) -> None:
-        assert self._watchdog is not None
-        assert self._watchdog.stdin is not None
-        with suppress(OSError):  # somebody has killed it: idle workers still notice that we are gone
-            self._watchdog.stdin.write(f"{worker.process.pid}\n".encode())
-            self._watchdog.stdin.flush()
+    def _renew(self, worker: _Worker) -> None:
+        """Start another in the place of a worker that has ended."""
+        self._workers[self._workers.index(worker)] = _start_process(self._threads)
+        self._watch()
 
     def room(self) -> int:
         return sum(worker.ready and worker.task is None for worker in self._workers) - len(self._unsent)
@@ -167,7 +134,7 @@ class Processes(Workers):
 
     def _bury(self, worker: _Worker) -> list[Outcome]:
         """Replace a worker that has died; the outcome of the task that it was at, if any."""
-        self._end(worker)
+        _end(worker)
         how = _cause_of_death(worker.process.returncode)
         if not worker.ready:
             self._failed_starts += 1
@@ -176,7 +143,7 @@ class Processes(Workers):
                     f"workers: {self._failed_starts} worker processes in a row died while they started ({how}); "
                     "look at what they wrote above, and try the problem in this process, without workers"
                 )
-        self._workers[self._workers.index(worker)] = self._start_worker()
+        self._renew(worker)
         return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]
 
     def _at(self, number: int) -> _Worker | None:
@@ -190,8 +157,8 @@ class Processes(Workers):
     def give_up(self, number: int) -> None:
         worker = self._at(number)
         if worker:
-            self._end(worker)
-            self._workers[self._workers.index(worker)] = self._start_worker()
+            _end(worker)
+            self._renew(worker)
         self._unsent = [task for task in self._unsent if task.number != number]
 
     def terminate(self) -> None:
@@ -202,11 +169,10 @@ class Processes(Workers):
 
     def close(self) -> None:
         for worker in self._workers:
-            self._end(worker)
+            _end(worker)
         self._workers, self._unsent = [], []
         if self._watchdog is not None:
-            with suppress(OSError):  # its end of the pipe, if somebody has killed it
-                self._watchdog.communicate()
+            self._watchdog.close()
             self._watchdog = None
 
 
