@@ -62,7 +62,8 @@ def ratio(theirs: float, ours: float, wanted: float) -> str:
 def centroids(n_niches: int) -> Any:
     """The same centroids for every library."""
     space = tl.FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-    return tl.cvt(space, n_niches, n_samples=10 * n_niches, iterations=20, seed=1).centroids
+    n_samples = None if space.n == 2 else 10 * n_niches  # in two dimensions none are drawn
+    return tl.cvt(space, n_niches, n_samples=n_samples, iterations=20, seed=1).centroids
 
 
 def measure_speed(kind: str, niches: Any, batch_size: int, rounds: int) -> Runs:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import importlib
 import json
-import os
-import pty
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -199,7 +196,7 @@ def test_a_run_of_a_users_problem_reports_and_can_be_resumed(cli, tmp_path):
     about = cli("run", "my_module:jump", *SMALL, "-o", "runs/b", "--json").json
     assert about.keys() >= RUN_KEYS
     assert {name: about[name] for name in ("problem", "evaluations", "n_niches", "filled", "coverage", "out")} == {
-        "problem": "jump",
+        "problem": "my_module:jump",
         "evaluations": 1000,
         "n_niches": 30,
         "filled": 30,
@@ -213,7 +210,11 @@ def test_a_run_of_a_users_problem_reports_and_can_be_resumed(cli, tmp_path):
     assert about["mean_fitness"] == archive.mean_fitness
     assert about["qd_score"] == archive.qd_score
     again = cli("resume", "runs/b", "--json").json
-    assert again["qd_score"] == about["qd_score"]
+    assert (again["qd_score"], again["seconds_search"]) == (about["qd_score"], about["seconds_search"])
+    assert (about["was_finished"], again["was_finished"]) == (False, True)
+    shown = cli("resume", "runs/b").out
+    assert "the run was already finished" in shown
+    assert f"1,000 evaluations in {about['seconds_search']:.1f} s of search\n" in shown
     more = cli("resume", "runs/b", "--evaluations", "1500", "--json", "--quiet")
     assert more.json["evaluations"] == 1500
     assert more.err == ""
@@ -376,9 +377,11 @@ def test_info_tells_what_a_run_is(cli, finished):
     assert about["finished"] is True
     assert (about["evaluations"], about["budget"], about["n_niches"], about["seed"]) == (1000, 1000, 40, 3)
     assert about["direction"] == "min"
-    shown = cli("info", finished)
-    assert "best_fitness" in shown.out
-    assert "not finished" not in shown.out
+    shown = cli("info", finished).out
+    assert shown.startswith(f"{finished}: finished\n  problem      sphere:4\n  evaluations  1,000 of 1,000")
+    assert "  niches       CVT of 40 niches\n" in shown
+    assert "{" not in shown  # a summary for people; the rest is JSON
+    assert "0.000" not in shown
     alone = cli("info", finished / "archive.parquet", "--json").json
     assert alone["qd_score"] == about["qd_score"]
 
@@ -386,7 +389,7 @@ def test_info_tells_what_a_run_is(cli, finished):
 def test_info_of_an_unfinished_run_says_how_to_continue(cli):
     cli("run", "my_module:jump", *SMALL, "-o", "a")
     edit_settings(Path("a"), evaluations=2000)
-    assert "not finished; continue with: tesselite resume a" in cli("info", "a").out
+    assert "continue     tesselite resume a" in cli("info", "a").out
     assert cli("info", "a", "--json").json["finished"] is False
     Path("a/archive.parquet").unlink()
     assert cli("info", "a", "--json").json["evaluations"] == 0
@@ -472,9 +475,9 @@ def test_export_spares_the_files_of_the_run_and_names_what_it_cannot_write(cli):
 
 
 def test_cvt_writes_centroids_that_run_takes(cli):
-    about = cli("cvt", "-d", "2", "-k", "12", "-n", "2000", "--seed", "1", "-o", "c.parquet", "--json").json
+    about = cli("cvt", "-d", "2", "-k", "12", "--seed", "1", "-o", "c.parquet", "--json").json
     assert (about["n_niches"], about["dims"], about["out"]) == (12, 2, "c.parquet")
-    shown = cli("cvt", "-d", "2", "-k", "12", "-n", "2000", "--seed", "1", "--quiet", "-o", "d.parquet")
+    shown = cli("cvt", "-d", "2", "-k", "12", "--seed", "1", "--quiet", "-o", "d.parquet")
     assert shown == Result(0, "", "")
     space = tl.FeatureSpace.unit(2)
     from tesselite.tessellation.files import load_tessellation
@@ -565,44 +568,3 @@ def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
 def test_bad_input_to_cvt_is_refused_in_one_line(cli, tmp_path, args):
     assert cli("cvt", *args).error
     assert not list(tmp_path.glob("*.parquet"))
-
-
-# -- processes -------------------------------------------------------------------------------------------------------
-
-
-def test_a_terminal_shows_a_live_display(tmp_path):
-    (tmp_path / "my_module.py").write_text(USER_MODULE)
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tesselite", "run", "my_module:jump", *SMALL, "-o", "a"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=slave,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-            "TERM": "xterm-256color",
-            "COLUMNS": "120",
-        },
-    )
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            part = os.read(master, 4096)
-        except OSError:  # what Linux says when the other side is closed
-            break
-        if not part:
-            break
-        shown += part
-    os.close(master)
-    out = process.communicate()[0]
-    assert process.returncode == 0
-    assert b"30 of 30 niches" in out
-    assert b"\x1b[" not in out
-    text = shown.decode()
-    assert "\x1b[" in text
-    assert "1000/1000" in text
-    assert "/s" in text
-    assert "coverage 100.0%" in text
-    assert "best" in text

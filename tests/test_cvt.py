@@ -136,7 +136,7 @@ def test_many_dimensions_agree_with_brute_force(principal):
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"space": SQUARE},
+        {"space": SQUARE, "n_samples": None},
         {"space": SQUARE, "method": "lloyd"},
         {"space": CUBE},
         {"space": FeatureSpace.unit(14), "method": "lloyd", "n_samples": 5000, "iterations": 8},
@@ -257,6 +257,7 @@ def test_refused_samplers(make, message):
         ({"n_niches": 0}, "n_niches: expected a whole number of at least 1"),
         ({"n_niches": 2.5}, "n_niches"),
         ({"n_samples": 0}, "n_samples"),
+        ({"n_samples": 100}, "n_samples: the exact method draws none"),
         ({"n_samples": 5, "method": "lloyd"}, "at most as many niches as samples"),
         ({"n_samples": 5, "method": "fresh"}, "at most as many niches as samples"),
         ({"seed": -1}, "seed"),

@@ -177,7 +177,7 @@ def test_a_second_interrupt_stops_in_the_middle_of_a_batch(here):
     process = tesselite(here, "run", "sleeper:hill", "--grid", "5", "-o", "sleeper")
     wait_for(here / "sleeping", process)
     process.send_signal(signal.SIGINT)
-    assert "once more to stop at once" in process.stderr.readline()
+    assert "press Ctrl-C again to stop immediately" in process.stderr.readline()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130

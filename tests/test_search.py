@@ -282,7 +282,7 @@ def test_the_compiled_loop_on_borders_and_far_outside():
 def test_the_compiled_loop_on_the_arm_with_large_batches():
     options = {"evaluations": 6000, "initial": 100, "batch_size": 1000, "seed": 5}
     arm = tl.problems.arm(10)
-    for tessellation in (tl.GridTessellation(arm.features, 64), tl.cvt(arm.features, 200, n_samples=2000, seed=1)):
+    for tessellation in (tl.GridTessellation(arm.features, 64), tl.cvt(arm.features, 200, seed=1)):
         expected = state(by_ask_and_tell(arm, tessellation, **options))
         for threads in (1, 2, 5):
             assert state(tl.illuminate(arm, tessellation=tessellation, threads=threads, **options)) == expected

@@ -7,13 +7,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
+from tesselite.base.notices import without_notices
+
 if TYPE_CHECKING:
-    from tesselite.runs.carry_on import Progress as ShowRun
-    from tesselite.runs.carry_on import Run
+    from tesselite.runs.carry_on import Run, RunDisplay
 
 _PLAIN_SECONDS = 5.0
 
@@ -56,88 +57,126 @@ def _plain(value: Any) -> Any:
     return value
 
 
+# -- runs and constructions --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def shown_run(quiet: bool, iterations: int | None = None) -> Iterator[RunDisplay | None]:
+    """A display of a run, or of a construction alone, which ends after so many iterations at the latest.
+
+    A terminal has one live line: a spinner with what is being done before the search, then a bar. Elsewhere there are
+    plain lines, now and then.
+    """
+    with without_notices(quiet):
+        if quiet:
+            yield None
+        elif sys.stderr.isatty():
+            with _live(iterations) as display:
+                yield display
+        else:
+            yield _plain_lines(iterations)
+
+
 def _state(run: Run) -> str:
+    if not run.evaluations:
+        return ""
     best = run.archive.best_fitness
     return f"coverage {run.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}"
 
 
-@contextmanager
-def shown_progress(quiet: bool) -> Iterator[ShowRun | None]:
-    """What to call after each batch so that the user sees the search go on."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        with _live() as observer:
-            yield observer
-    else:
-        yield _plain_lines()
+def _iteration(number: int, iterations: int | None, error: float) -> str:
+    of = f" of at most {iterations}" if iterations else ""
+    return f"constructing the tessellation: iteration {number}{of}, error {error:.4g}"
+
+
+class _Rate:
+    """Evaluations per second since the search began in this process."""
+
+    def __init__(self) -> None:
+        self._began: tuple[float, int] | None = None
+
+    def after(self, evaluations: int) -> str:
+        now = time.perf_counter()
+        if self._began is None:
+            self._began = now, evaluations
+        at, first = self._began
+        return f"{(evaluations - first) / (now - at):,.0f}/s" if evaluations > first else ""
 
 
 @contextmanager
-def _live() -> Iterator[ShowRun]:
+def _live(iterations: int | None) -> Iterator[RunDisplay]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.live import Live
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    with Progress(
+    from tesselite.runs.carry_on import RunDisplay
+
+    before = Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bars = Progress(
         BarColumn(bar_width=30),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TextColumn("{task.fields[state]}"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        refresh_per_second=5,
-    ) as bars:
-        task = bars.add_task("", total=None, rate="", state="preparing")
-        began: list[tuple[float, int]] = []
+    )
+    preparing, rate = before.add_task("preparing"), _Rate()
 
-        def observe(run: Run) -> None:
-            if not began:
-                began.append((time.perf_counter(), run.evaluations))
-            at, first = began[0]
-            rate = (run.evaluations - first) / max(time.perf_counter() - at, 1e-9)
+    class Display(RunDisplay):
+        """One live line."""
+
+        def preparing(self, what: str) -> None:
+            before.update(preparing, description=what)
+
+        def constructing(self, iteration: int, error: float) -> None:
+            before.update(preparing, description=_iteration(iteration, iterations, error))
+
+        def searching(self, run: Run, evaluations: int) -> None:
+            if not bars.tasks:
+                bars.add_task("", rate="", state="")
             bars.update(
-                task,
+                bars.tasks[0].id,
                 total=run.budget,
-                completed=run.evaluations,
-                rate=f"{rate:,.0f}/s",
+                completed=evaluations,
+                rate=rate.after(evaluations),
                 state=_state(run),
             )
 
-        yield observe
+    console = Console(stderr=True)
+    with Live(get_renderable=lambda: bars if bars.tasks else before, console=console, refresh_per_second=5) as live:
+        yield Display()
+        if not bars.tasks:
+            live.transient = True  # nothing to leave behind
 
 
-def _plain_lines() -> ShowRun:
-    last: list[float] = []
+def _plain_lines(iterations: int | None) -> RunDisplay:
+    from tesselite.runs.carry_on import RunDisplay
 
-    def observe(run: Run) -> None:
-        now = time.perf_counter()
-        if not last:  # what was done before, in another process perhaps, tells nothing about the rate
-            last[:] = [now, run.evaluations]
-        seconds = now - last[0]
-        if seconds >= _PLAIN_SECONDS or run.evaluations == run.budget:
-            rate = f"  {(run.evaluations - last[1]) / seconds:,.0f}/s" if seconds else ""
-            sys.stderr.write(f"{run.evaluations:,} of {run.budget:,} evaluations{rate}  {_state(run)}\n")
-            last[:] = [now, run.evaluations]
+    rate = _Rate()
 
-    return observe
+    class Display(RunDisplay):
+        """A line every few seconds."""
 
+        last = time.perf_counter()
 
-@contextmanager
-def shown_construction(quiet: bool) -> Iterator[Callable[[int, float], object] | None]:
-    """What to call after each iteration of a construction so that the user sees it go on."""
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
-        from rich.console import Console
+        def constructing(self, iteration: int, error: float) -> None:
+            if time.perf_counter() - self.last >= _PLAIN_SECONDS:
+                self._write(_iteration(iteration, iterations, error))
 
-        with Console(stderr=True).status("constructing the tessellation") as status:
-            yield lambda i, error: status.update(f"constructing the tessellation: iteration {i}, error {error:.6g}")
-    else:
-        last = [time.perf_counter()]
+        def searching(self, run: Run, evaluations: int) -> None:
+            words = [f"{evaluations:,} of {run.budget:,} evaluations", rate.after(evaluations), _state(run)]
+            if time.perf_counter() - self.last >= _PLAIN_SECONDS or run.evaluations == run.budget:
+                self._write("  ".join(filter(None, words)))
 
-        def tell(iteration: int, error: float) -> None:
-            if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
-                last[0] = time.perf_counter()
-                sys.stderr.write(f"tessellation: iteration {iteration}, error {error:.6g}\n")
+        def _write(self, line: str) -> None:
+            self.last = time.perf_counter()
+            sys.stderr.write(f"{line}\n")
 
-        yield tell
+    return Display()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
+
+if TYPE_CHECKING:
+    from tesselite.archive.archive import Archive
 
 _FORMATS = ("csv", "npz", "parquet")
 
@@ -56,7 +59,7 @@ def note_unagreed(folder: Path) -> None:
             typer.echo(f"without what the problem shows: {not_agreed(folder, plan, file)}", err=True)
 
 
-def _archive(path: Path) -> Any:
+def _archive(path: Path) -> Archive:
     from tesselite.archive.archive import Archive
     from tesselite.runs.problem import run_archive
 
@@ -65,66 +68,114 @@ def _archive(path: Path) -> Any:
 
 
 def show_info(path: Path, as_json: bool) -> None:
-    """What a run is and how far it came, or what an archive holds."""
+    """What a run is and how far it came, or what an archive holds: a summary, or all of it as JSON."""
+    if not path.is_dir():
+        archive = _archive(path)
+        about, lines = _figures(archive), _archive_lines(archive)
+    else:
+        about, lines = _about_run(path)
+    if as_json:
+        print_json({**about, "out": str(path)})
+        return
+    typer.echo(f"{path}: {about.get('state', 'an archive')}")
+    for name, text in lines:
+        typer.echo(f"  {name:12} {text}")
+
+
+def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """A run as JSON and as lines for people."""
+    from tesselite.report.page.run_data import locked
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import run_archive
 
-    about: dict[str, Any] = {}
-    if path.is_dir():
-        folder = RunFolder.open(path)
-        stored = folder.read()
-        plan = stored.plan
-        rows = folder.read_progress()
-        archive, done = None, 0
-        if folder.archive_file.exists():
-            with user_prints_to_stderr():
-                archive, search = run_archive(path)
-            done = search["evaluations"] if search else 0
-        about = {
-            "problem": plan.problem,
-            "evaluations": done,
-            "budget": stored.plan.evaluations,
-            "finished": done == stored.plan.evaluations,
-            "seed": plan.seed,
-            "variation": plan.variation,
-            "initial": plan.initial,
-            "batch_size": plan.batch_size,
-            "niches": plan.niches.to_dict(),
-            "execution": plan.execution.to_dict(),
-            "version": stored.version,
-            "seconds_search": rows[-1]["seconds"] if rows else 0.0,
-        }
-    else:
-        archive = _archive(path)
+    folder = RunFolder.open(path)
+    stored = folder.read()
+    plan = stored.plan
+    rows = folder.read_progress()
+    archive, saved = None, 0
+    if folder.archive_file.exists():
+        with user_prints_to_stderr():
+            archive, search = run_archive(path)
+        saved = search["evaluations"] if search else 0
+    finished = saved >= plan.evaluations
+    done = folder.count_finished(stored, saved)
+    seconds = rows[-1]["seconds"] if rows else 0.0
+    about = {
+        "problem": plan.problem,
+        "state": "finished" if finished else "running" if locked(path) else "not finished",
+        "evaluations": done,
+        "budget": plan.evaluations,
+        "finished": finished,
+        "seed": plan.seed,
+        "variation": plan.variation,
+        "initial": plan.initial,
+        "batch_size": plan.batch_size,
+        "niches": plan.niches.to_dict(),
+        "execution": plan.execution.to_dict(),
+        "version": stored.version,
+        "seconds_search": seconds,
+    }
+    lines = [
+        ("problem", plan.problem),
+        ("evaluations", f"{done:,} of {plan.evaluations:,}, {seconds:,.1f} s of search"),
+    ]
+    if done > saved:
+        lines.append(("", f"{done - saved:,} of them are in the log, not yet in the archive"))
     if archive is not None:
-        about |= {
-            "n_niches": archive.n_niches,
-            "filled": len(archive),
-            "coverage": archive.coverage,
-            "best_fitness": archive.best_fitness,
-            "mean_fitness": archive.mean_fitness,
-            "qd_score": archive.qd_score,
-            "invalid": archive.invalid.total(),
-            "invalid_reasons": dict(archive.invalid),
-            "out_of_bounds": archive.out_of_bounds,
-            "direction": archive.direction,
-            "features": list(archive.tessellation.space.names),
-        }
-    about["out"] = str(path)
-    if as_json:
-        print_json(about)
-        return
-    for name, value in about.items():
-        shown = (
-            ", ".join(str(v) for v in value[:8]) + (", ..." if len(value) > 8 else "")
-            if isinstance(value, list)
-            else value
+        about |= _figures(archive)
+        lines += _archive_lines(archive)
+    lines += [
+        ("niches", plan.niches.label),
+        ("variation", plan.variation),
+        ("batches", f"{plan.initial:,} random solutions, then batches of {plan.batch_size:,}"),
+        ("seed", str(plan.seed)),
+        *((name.lower(), text) for name, text in plan.execution.shown()),
+        ("tesselite", stored.version),
+    ]
+    if about["state"] == "not finished":
+        lines.append(("continue", plan.how_to_resume(path)))
+    return about, lines
+
+
+def _figures(archive: Archive) -> dict[str, Any]:
+    return {
+        "n_niches": archive.n_niches,
+        "filled": len(archive),
+        "coverage": archive.coverage,
+        "best_fitness": archive.best_fitness,
+        "mean_fitness": archive.mean_fitness,
+        "qd_score": archive.qd_score,
+        "invalid": archive.invalid.total(),
+        "invalid_reasons": dict(archive.invalid),
+        "out_of_bounds": archive.out_of_bounds,
+        "direction": archive.direction,
+        "features": list(archive.tessellation.space.names),
+    }
+
+
+def _archive_lines(archive: Archive) -> list[tuple[str, str]]:
+    names = archive.tessellation.space.names
+    lines = [
+        ("features", ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")),
+        ("filled", f"{len(archive):,} of {archive.n_niches:,} niches ({archive.coverage:.1%})"),
+    ]
+    if len(archive):
+        lines.append(
+            (
+                "fitness",
+                f"best {archive.best_fitness:.6g}, mean {archive.mean_fitness:.6g} ({archive.direction}imised)",
+            )
         )
-        typer.echo(f"{name:15} {shown}")
-    if archive is not None and archive.qd_score == 0.0 and len(archive):
-        typer.echo(f"the QD score is 0 because no elite is better than the floor, {archive.floor:g}; set floor=")
-    if about.get("finished") is False:
-        typer.echo(f"not finished; continue with: {plan.how_to_resume(path)}")
+    if archive.qd_score == 0.0 and len(archive):
+        lines.append(("QD score", f"0, because no elite is better than the floor, {archive.floor:g}; set floor="))
+    elif archive.qd_score is not None:
+        lines.append(("QD score", f"{archive.qd_score:.6g}"))
+    if archive.invalid.total():
+        reasons = "; ".join(f"{n:,} x {why}" for why, n in archive.invalid.most_common(5))
+        lines.append(("invalid", f"{archive.invalid.total():,} evaluations: {reasons}"))
+    if archive.out_of_bounds:
+        lines.append(("outside", f"{archive.out_of_bounds:,} evaluations, which went to the nearest niche"))
+    return lines
 
 
 def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tesselite.cli.display import print_json, shown_construction, shown_progress, user_prints_to_stderr
+from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
+from tesselite.cli.tessellating import say_what_to_expect
 from tesselite.emitters import operators
 from tesselite.execution.execution import Execution
 from tesselite.problems import by_name
@@ -25,7 +26,7 @@ from tesselite.search.map_elites import BATCH_SIZE, INITIAL
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.niches import Niches, niches_of
+from tesselite.tessellation.niches import Cvt, Niches, niches_of
 from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Wanted:
         elif self.grid is not None:
             tessellation = GridTessellation(space, self.grid, cells=self.cells or "equal")
         return niches_of(
-            None if tessellation is not None else self.niches or DEFAULT_NICHES,
+            None if tessellation is not None else DEFAULT_NICHES if self.niches is None else self.niches,
             tessellation=tessellation,
             n_samples=self.samples,
             p=self.p,
@@ -120,12 +121,17 @@ def run_problem(
     with user_prints_to_stderr():
         problem = by_name(spec)
     plan = wanted.plan(spec, problem, execution)
+    iterations = None
+    if isinstance(plan.niches, Cvt):
+        job = plan.niches.job(problem.features, plan.seed, threads)
+        iterations = job.iterations
+        if not quiet:
+            say_what_to_expect(job, cache=True)
     folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{plan.seed}"
     with (
         _said_how_to_resume(folder),
         user_prints_to_stderr(),
-        shown_construction(quiet) as construction,
-        shown_progress(quiet) as progress,
+        shown_run(quiet, iterations) as display,
     ):
         run = start(
             plan,
@@ -133,8 +139,7 @@ def run_problem(
             folder,
             threads=threads,
             checkpoint_seconds=checkpoint_seconds,
-            progress=progress,
-            construction=construction,
+            display=display,
         )
     page = None
     if report:
@@ -177,7 +182,7 @@ def resume_run(
 ) -> None:
     """Continue a run and tell how it ended."""
     trust_problem(folder)  # to resume a run is to run its problem
-    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_progress(quiet) as progress:
+    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(quiet) as display:
         run = resume(
             folder,
             evaluations=evaluations,
@@ -187,7 +192,7 @@ def resume_run(
             retries=retries,
             checkpoint_seconds=checkpoint_seconds,
             other_version=other_version,
-            progress=progress,
+            display=display,
         )
     tell(run, quiet, as_json)
 
@@ -246,10 +251,14 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
         print_json(figures)
     elif not quiet:
         best = figures["best_fitness"]
+        if run.was_finished:
+            typer.echo("the run was already finished; --evaluations N would extend it")
+        rest = run.seconds - run.seconds_search
         typer.echo(
             f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%}), "
             f"best fitness {'-' if best is None else f'{best:.6g}'}, {figures['evaluations']:,} evaluations "
-            f"in {figures['seconds']:.1f} s"
+            f"in {run.seconds_search:.1f} s of search"
+            + (f" (and {rest:.1f} s for niches, compilation and files)" if rest >= 1.0 else "")
         )
         if figures["invalid"]:
             reasons = "; ".join(f"{n:,} x {why}" for why, n in run.archive.invalid.most_common(5))

@@ -7,14 +7,21 @@ import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tesselite.base.atomic import cannot_write
-from tesselite.cli.display import print_json, shown_construction, user_prints_to_stderr
+from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import p_to_json
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.cvt import CvtJob
+
+
+_WORTH_A_FORECAST = 200_000  # values of centroids, below which a construction takes little more time than a forecast
+_LONG_SECONDS = 5.0
 
 
 def show_cache(as_json: bool) -> None:
@@ -81,22 +88,26 @@ def make_cvt(
     for path in (file, plot):
         if path is not None:
             _check_writable(path)
-    from tesselite.tessellation.cvt import cvt
+    from tesselite.tessellation.cvt import cvt, plan
     from tesselite.tessellation.quality import describe
 
+    seed = checked_seed(seed)
+    job = plan(space, n_niches, n_samples, seed, p, iterations, tolerance, method=method, start=start, threads=threads)
+    if not quiet:
+        say_what_to_expect(job, cache)
     started = time.perf_counter()
-    with user_prints_to_stderr(), shown_construction(quiet) as progress:
+    with user_prints_to_stderr(), shown_run(quiet, job.iterations) as display:
         tessellation = cvt(
             space,
             n_niches,
             n_samples=n_samples,
-            seed=checked_seed(seed),
+            seed=seed,
             p=p,
             iterations=iterations,
             tolerance=tolerance,
             method=method,
             start=start,
-            progress=progress,
+            progress=display.constructing if display else None,
             threads=threads,
             cache=cache,
         )
@@ -108,6 +119,22 @@ def make_cvt(
         about["plot"] = str(plot)
     if as_json or not quiet:
         _tell(about, as_json)
+
+
+def say_what_to_expect(job: CvtJob, cache: bool) -> None:
+    """Before a construction that may take long: for how long, and what to mind. Nothing if it is in the cache."""
+    from tesselite.tessellation.cache import cache_path
+    from tesselite.tessellation.forecast import as_duration, forecast
+
+    path = cache_path(job) if cache else None
+    if job.k * job.space.n < _WORTH_A_FORECAST or (path is not None and path.is_file()):
+        return
+    n_samples = None if job.method == "exact" else job.n_samples
+    expected = forecast(job.space, job.k, n_samples, job.p, job.iterations, job.method, job.threads)
+    if expected.seconds >= _LONG_SECONDS or expected.warnings:
+        typer.echo(f"constructing {job.k:,} niches: up to about {as_duration(expected.seconds)}", err=True)
+    for warning in expected.warnings:
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def _space(dims: int | None, spec: str | None) -> FeatureSpace:

@@ -25,8 +25,10 @@ from typing import Any, TypeVar, cast
 import numba
 import platformdirs
 from numba.core import config as _numba_config
+from numba.core import event as _numba_event
 
 from tesselite.base.atomic import write_atomically
+from tesselite.base.notices import notice
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -144,6 +146,23 @@ def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A00
         return compile(False)
     finally:
         _numba_config.CACHE_DIR = chosen
+
+
+class _Announcement(_numba_event.Listener):  # type: ignore[misc]
+    """Says, once in a process, that kernels are being compiled, which can take half a minute."""
+
+    def on_start(self, event: Any) -> None:
+        """A function is about to be compiled."""
+        module = event.data["dispatcher"].py_func.__module__
+        if module.startswith("tesselite."):
+            _numba_event.unregister("numba:compile", self)
+            notice(f"compiling (once; kept in {cache_folder()})" if _kernel_cache(module) else "compiling")
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+
+
+_numba_event.register("numba:compile", _Announcement())
 
 
 def kernel(**options: Any) -> Callable[[F], F]:

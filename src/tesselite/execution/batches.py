@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,7 +33,15 @@ class Batches(OnWorkers):
 
         def evaluate(rows: Rows, first: int) -> Evaluation:
             ours = take_known(known, rows, first).values()
-            note = (lambda result: log.append(result, rows[result.number - first])) if log else None
+            finished = itertools.count(first + len(ours))
+            tell = job.evaluated or (lambda n: None)
+
+            def note(result: Result) -> None:
+                if log:
+                    log.append(result, rows[result.number - first])
+                tell(next(finished))
+
+            tell(next(finished))
             return farm.evaluate(rows, first=first, known=ours, done=note)
 
         return batches(job.search, job.problem, job.evaluations, batch_size=job.batch_size, evaluate=evaluate)

@@ -32,7 +32,8 @@ class Job:
     """A search that is to spend `evaluations` in all, and what it may use on the way.
 
     `milestone`: stretches of compiled batches end at multiples of it. `log` keeps the results of workers. `halt` is
-    asked now and then whether to stop at once, which raises `Halted`.
+    asked now and then whether to stop at once, which raises `Halted`. `evaluated` is called in the middle of batches on
+    workers, with the number of evaluations that are finished.
     """
 
     search: MapElites
@@ -44,6 +45,7 @@ class Job:
     log: EvaluationLog | None = None
     events: Events = field(default_factory=Events)
     halt: Halt | None = None
+    evaluated: Callable[[int], object] | None = None
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,13 @@ class EvaluationLog:
             for record in self._records()
         ]
 
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of the evaluations whose results are in the file: a quick look that checks nothing."""
+        data = regular_bytes(self.file)
+        n_bytes = self._record.itemsize
+        numbers: npt.NDArray[np.int64] = np.frombuffer(data[: len(data) // n_bytes * n_bytes], self._record)["number"]
+        return numbers
+
     def _records(self) -> npt.NDArray[Any]:
         """The whole records of the file; notes what is to be known of them. ValueError if one is damaged."""
         data = regular_bytes(self.file)

@@ -35,7 +35,7 @@ from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.processes import Processes, report
 from tesselite.paper.studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
-from tesselite.runs.carry_on import Interrupted, Run
+from tesselite.runs.carry_on import Interrupted, Run, RunDisplay
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import resume, start
 from tesselite.tessellation.niches import niches_of
@@ -240,13 +240,16 @@ def run_job(job: Job, report: Report) -> None:
     folder = work_folder(job)
     seed = trial_seed(pair.identity, job.number)
 
-    def show(run: Run) -> None:
-        report("search", run.evaluations, run.budget)
+    class Reported(RunDisplay):
+        """Reports how far the search has come."""
+
+        def searching(self, run: Run, evaluations: int) -> None:
+            report("search", evaluations, run.budget)
 
     if folder.exists() and not (folder / "settings.json").exists():
         shutil.rmtree(folder)  # killed before it had begun
     if folder.exists():
-        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, progress=show)
+        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported())
     else:
         plan = Plan.of(
             problem,
@@ -257,7 +260,7 @@ def run_job(job: Job, report: Report) -> None:
             batch_size=pair.batch_size,
             seed=seed,
         )
-        start(plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, progress=show)
+        start(plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported())
     assessing = time.perf_counter()
     assessment = assess_run(
         folder,

@@ -13,6 +13,7 @@ from tesselite.paper.reproduce import Job
 from tesselite.paper.studies import CVT_ITERATIONS, Pair
 from tesselite.problems import by_name
 from tesselite.search.map_elites import MapElites, batches
+from tesselite.tessellation.forecast import as_duration
 from tesselite.tessellation.forecast import forecast as forecast_cvt
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.samplers import with_sampler
@@ -36,17 +37,10 @@ class Forecast:
 
     def __str__(self) -> str:
         return (
-            f"{self.n_trials} trials to run: about {_time(self.seconds)}, up to {_size(self.memory_bytes)} of memory "
-            f"and {_size(self.working_bytes)} of disk while it works, {_size(self.kept_bytes)} of summaries at the end"
+            f"{self.n_trials} trials to run: about {as_duration(self.seconds)}, up to {_size(self.memory_bytes)} of "
+            f"memory and {_size(self.working_bytes)} of disk while it works, {_size(self.kept_bytes)} of summaries at "
+            "the end"
         )
-
-
-def _time(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"
 
 
 def _size(n: int) -> str:

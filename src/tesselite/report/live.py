@@ -41,7 +41,8 @@ class Watched:
     def stamp(self) -> str:
         """Something that changes whenever there is something new to show."""
         parts = []
-        for name in _FILES:
+        # Before the first checkpoint, the results that are in the log are counted.
+        for name in _FILES if (self.folder / "archive.parquet").exists() else (*_FILES, "evaluations.log"):
             try:
                 about = (self.folder / name).stat()
                 parts.append(f"{about.st_mtime_ns}-{about.st_size}")

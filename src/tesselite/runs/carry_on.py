@@ -5,6 +5,7 @@ What a run is and how it begins is in `run`; where its files are in `folder`.
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import threading
@@ -23,9 +24,14 @@ from tesselite.execution.workers.farm import Halted
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan, search_for
-from tesselite.search.map_elites import MapElites, batches, stop_if_nothing_is_valid
-
-_PROGRESS_ROWS = 200  # about so many rows in progress.csv
+from tesselite.search.map_elites import (
+    MILESTONES,
+    MapElites,
+    Milestones,
+    batches,
+    runs_compiled,
+    stop_if_nothing_is_valid,
+)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -41,8 +47,8 @@ class Interrupted(KeyboardInterrupt):
 class Run:
     """A run, going on or ended: its plan, its problem, its search, and the folder it lives in, if any.
 
-    `seconds_search` is the loop alone, without compilation, tessellation and
-    files; `seconds` is all of it, in this process.
+    `seconds_search` is the loop alone, without compilation, tessellation and files, in all processes that carried it
+    on; `seconds` is all of it, in this process. `was_finished` says that there was nothing left to do.
     """
 
     plan: Plan
@@ -51,6 +57,7 @@ class Run:
     folder: Path | None
     seconds: float = 0.0
     seconds_search: float = 0.0
+    was_finished: bool = False
     _started: float = field(default_factory=time.perf_counter, repr=False)
 
     @property
@@ -78,12 +85,26 @@ class Run:
             "seed": self.plan.seed,
             "seconds": self.seconds,
             "seconds_search": self.seconds_search,
+            "was_finished": self.was_finished,
             "out": None if self.folder is None else str(self.folder),
         }
 
 
 Progress = Callable[[Run], object]
-"""Called after each step of a search with the run."""
+"""Called with the run at numbers of evaluations that do not depend on the clock; see `run`."""
+
+
+class RunDisplay:
+    """Who shows how a run goes on, as often as there is news, which depends on the clock. This one shows nothing."""
+
+    def preparing(self, what: str) -> None:
+        """Something that may take a while has begun."""
+
+    def constructing(self, iteration: int, error: float) -> None:
+        """So many iterations of the construction of the tessellation are done."""
+
+    def searching(self, run: Run, evaluations: int) -> None:
+        """So many evaluations are finished, those of a batch on workers included that the archive does not have yet."""
 
 
 class Keeper:
@@ -140,27 +161,37 @@ def carry_on(
     workers: Workers | None,
     keeper: Keeper | None = None,
     progress: Progress | None = None,
+    display: RunDisplay | None = None,
 ) -> Run:
     """Spend what is left of the budget; whatever ends it early, what was found is saved first."""
-    keeper = keeper or Keeper()
+    keeper, display = keeper or Keeper(), display or RunDisplay()
     if run.evaluations >= run.budget:
+        run.was_finished = True
         return _ended(run)
-    job.milestone = max(job.batch_size, run.budget // _PROGRESS_ROWS)
+    milestone = max(job.batch_size, run.budget // MILESTONES)
+    if progress or run.folder:  # otherwise nothing is due there, and stopping costs time
+        job.milestone = milestone
+    display.preparing("preparing the search")
     _warm_up(run, job.threads, in_process=workers is None)
     execution.begin(job, workers)
-    next_row = (run.evaluations // job.milestone + 1) * job.milestone
+    display.searching(run, run.evaluations)
+    job.evaluated = functools.partial(display.searching, run)
+    rows = Milestones(milestone, run.evaluations, run.budget)
+    # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
+    by_clock = workers is None and runs_compiled(run.search, run.problem)
+    calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
     with _signals(job) as received, closing(job.log) if job.log else nullcontext():
         steps = execution.steps(job, workers)
         with _saved_on_failure(run, keeper):
             while _advance(run, steps, received, keeper):
                 stop_if_nothing_is_valid(run.search, run.problem, min(job.batch_size, run.budget))
-                if run.evaluations >= next_row or run.evaluations == run.budget:
+                if rows.reached(run.evaluations):
                     keeper.row(run)
-                    next_row = (run.evaluations // job.milestone + 1) * job.milestone
                 stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
                 if stopping or keeper.is_due():
                     keeper.save(run)
-                if progress:
+                display.searching(run, run.evaluations)
+                if progress and calls.reached(run.evaluations):
                     progress(run)
                 if stopping and run.evaluations < run.budget:
                     raise keeper.interrupted(run, received[0])

@@ -27,15 +27,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from tesselite import __version__
+from tesselite.base.arrow import read_about
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
-from tesselite.execution.log import LOG_FILES
+from tesselite.execution.log import LOG_FILES, EvaluationLog
 from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.niches import Given
+from tesselite.tessellation.niches import Given, Grid
 from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 had no digest, and held events as well
@@ -275,6 +276,17 @@ class RunFolder:
         """Bring a fresh search to the state of the last checkpoint, if there is one."""
         if self.archive_file.exists():
             search.restore(self.archive_file)
+
+    def count_finished(self, stored: Stored, saved: int) -> int:
+        """How many evaluations are finished: the saved ones, and those whose results are in the log alone."""
+        niches = stored.planned.niches
+        n_features = len(niches.shape if isinstance(niches, Grid) else read_about(self.centroids_file).get("names", ()))
+        if not n_features:  # the niches are yet to be made
+            return saved
+        numbers = EvaluationLog(self.path, n_features).numbers()
+        if stored.plan.execution.keeps_log:  # all results, which came in any order
+            return max(saved, len(numbers))
+        return saved + int((numbers >= saved).sum())
 
     # -- progress --------------------------------------------------------------------------------------------------
 

@@ -25,12 +25,12 @@ from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers
 from tesselite.problems.problem import Problem
-from tesselite.runs.carry_on import InFolder, Progress, Run, carry_on
+from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import OWN, Plan
 from tesselite.runs.problem import agree_to, check_problem, check_scheduler, problem_of, stored_tessellation
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid
-from tesselite.tessellation.niches import Construction, Given, niches_of
+from tesselite.tessellation.niches import Given, niches_of
 from tesselite.tessellation.protocol import Tessellation
 
 CHECKPOINT_SECONDS = 30.0
@@ -43,6 +43,7 @@ class Options:
     threads: int | None = None
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     progress: Progress | None = None
+    display: RunDisplay | None = None
 
     def __post_init__(self) -> None:
         checked_threads(self.threads)
@@ -81,9 +82,10 @@ def run(
     """Fill an archive with the best solutions of every kind that this many evaluations find; the run, ended.
 
     Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
-    (cells per feature) or a ready `tessellation`. `progress` is called with the run after every batch. `out` makes the
-    run live in a new folder: it saves itself there every `checkpoint_seconds`, and after any end `tesselite.resume`
-    continues it. Raises NothingValid if the whole first batch fails.
+    (cells per feature) or a ready `tessellation`. `progress` is called with the run after every batch; of a compiled
+    problem, in this process, after the first batch that ends at or beyond each 200th part of the budget, and at the
+    end. `out` makes the run live in a new folder: it saves itself there every `checkpoint_seconds`, and after any end
+    `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
 
     `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
     makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
@@ -145,21 +147,22 @@ def start(
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Progress | None = None,
-    construction: Construction | None = None,
+    display: RunDisplay | None = None,
 ) -> Run:
     """Carry out a new plan, in a new folder if one is given.
 
-    `variation` is needed where it is the user's own. `construction(iteration, error)` is called while a CVT is made.
+    `variation` is needed where it is the user's own.
     """
     check_not_importing()
-    options = Options(threads, checkpoint_seconds, progress)
+    options = Options(threads, checkpoint_seconds, progress, display)
     with plan.execution.open() as workers:
         if folder is None:
+            construction = display.constructing if display else None
             niches = plan.niches.tessellate(problem.features, plan.seed, threads, construction)
             search = plan.search(problem, niches, variation)
             job = Job(search, problem, plan.evaluations, plan.batch_size, threads)
             here = Run(plan, problem, search, None)
-            return carry_on(here, job, plan.execution, workers, progress=progress)
+            return carry_on(here, job, plan.execution, workers, progress=progress, display=display)
         with RunFolder.create(folder) as place:
             try:
                 if isinstance(plan.niches, Given):
@@ -167,7 +170,7 @@ def start(
                 plan = replace(plan, execution=plan.execution.named(workers))
                 place.write_plan(plan)
                 stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
-                niches = _niches(place, stored, problem, threads, construction)
+                niches = _niches(place, stored, problem, options)
                 search = plan.search(problem, niches, variation)
                 return _in_folder(place, stored, problem, search, workers, options)
             except Exception as error:
@@ -179,13 +182,12 @@ def start(
                 raise
 
 
-def _niches(
-    place: RunFolder, stored: Stored, problem: Problem, threads: int | None, construction: Construction | None
-) -> Tessellation:
+def _niches(place: RunFolder, stored: Stored, problem: Problem, options: Options) -> Tessellation:
     """The tessellation of a run, constructed if that is still to do; a crash loses nothing, the plan is on disk."""
     if stored.niches_fingerprint is not None:
         return stored_tessellation(place, stored, problem)
-    niches = stored.plan.niches.tessellate(problem.features, stored.plan.seed, threads, construction)
+    construction = options.display.constructing if options.display else None
+    niches = stored.plan.niches.tessellate(problem.features, stored.plan.seed, options.threads, construction)
     place.write_tessellation(niches)
     stored.events.record(NICHES, 0, fingerprint=niches.fingerprint())
     return niches
@@ -216,7 +218,7 @@ def _in_folder(
     here = Run(plan, problem, search, place.path)
     here.seconds_search = place.cut_progress(search.evaluations)
     keeper = InFolder(place, job, execution.keeps_log, options.checkpoint_seconds)
-    return carry_on(here, job, execution, workers, keeper, options.progress)
+    return carry_on(here, job, execution, workers, keeper, options.progress, options.display)
 
 
 def resume(
@@ -228,7 +230,7 @@ def resume(
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Progress | None = None,
-    construction: Construction | None = None,
+    display: RunDisplay | None = None,
     other_version: bool = False,
     workers: Any = None,
     retries: int | None = None,
@@ -242,7 +244,7 @@ def resume(
     `timeout` are those that the run began with, unless others are given.
     """
     check_not_importing()
-    options = Options(threads, checkpoint_seconds, progress)
+    options = Options(threads, checkpoint_seconds, progress, display)
     with RunFolder.open(Path(folder)) as place:
         stored = place.read()
         plan = stored.plan
@@ -263,7 +265,7 @@ def resume(
         _check_variation(place, plan, variation)
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)
-        search = plan.search(problem, _niches(place, stored, problem, threads, construction), variation)
+        search = plan.search(problem, _niches(place, stored, problem, options), variation)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
         saved = search.evaluations

@@ -29,6 +29,8 @@ from tesselite.tessellation.protocol import Tessellation
 INITIAL = 1000
 BATCH_SIZE = 200
 
+MILESTONES = 200  # about so many in a run
+
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
 
 
@@ -266,6 +268,25 @@ def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: i
     )
 
 
+class Milestones:
+    """Numbers of evaluations at which something is due, whatever the clock.
+
+    They are the first ends of batches at or beyond multiples of `every`, and the end of the budget.
+    """
+
+    def __init__(self, every: int, evaluations: int, budget: int) -> None:
+        self._every = every
+        self._budget = budget
+        self._next = (evaluations // every + 1) * every
+
+    def reached(self, evaluations: int) -> bool:
+        """Whether something is due now, after this many evaluations; asked once after each step."""
+        if evaluations < self._next and evaluations != self._budget:
+            return False
+        self._next = (evaluations // self._every + 1) * self._every
+        return True
+
+
 def batches(
     search: MapElites,
     problem: Problem,
@@ -290,7 +311,7 @@ def batches(
         if search.archive is not archive:  # a caller put another one in its place
             loop, archive = None, search.archive
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
-            loop = _compiled_loop(search, problem, batch_size, n_threads)
+            loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
         if loop:
             if milestone:
                 to_milestone = milestone - search.evaluations % milestone
@@ -314,12 +335,18 @@ def batches(
         yield search
 
 
-def _compiled_loop(search: MapElites, problem: Problem, batch_size: int, threads: int) -> Any:
-    """The search loop as machine code, or False where the problem or the search is not made for it."""
+def runs_compiled(search: MapElites, problem: Problem) -> bool:
+    """Whether the search loop runs as machine code, for which problem and search have to be made."""
     from tesselite.problems.user_function import CompiledProblem
 
     if not isinstance(problem, CompiledProblem):
         return False
     from tesselite.search import loop
 
-    return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else False
+    return loop.runs(search)
+
+
+def _compiled_loop(search: MapElites, problem: Any, batch_size: int, threads: int) -> Any:
+    from tesselite.search import loop
+
+    return loop.CompiledLoop(search, problem, batch_size, threads)

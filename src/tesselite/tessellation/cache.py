@@ -19,7 +19,7 @@ from tesselite.tessellation.samplers import sampler_key
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
-    from tesselite.tessellation.cvt import _Job
+    from tesselite.tessellation.cvt import CvtJob
 
 # Raise it when a change of the methods changes their results: older entries are then no longer found.
 _METHODS_VERSION = 2
@@ -81,7 +81,7 @@ def clear_cache() -> int:
     return len(paths)
 
 
-def cache_path(job: _Job) -> Path | None:
+def cache_path(job: CvtJob) -> Path | None:
     """Where the result of a construction is kept; None if it cannot be identified (a function that samples, say)."""
     sampler = sampler_key(job.array if job.array is not None else job.space.sampler)
     if sampler is None or any(scale.name != "log" for scale in job.space.scales.values()):
@@ -108,7 +108,7 @@ def cache_path(job: _Job) -> Path | None:
     return tessellation_cache() / f"cvt_{job.k}_{job.space.n}_{digest}.parquet"
 
 
-def find_cached(job: _Job) -> VoronoiTessellation | None:
+def find_cached(job: CvtJob) -> VoronoiTessellation | None:
     """The cached result of a construction, if there is one that can be read."""
     path = cache_path(job)
     if path is None or not path.is_file():
@@ -119,7 +119,7 @@ def find_cached(job: _Job) -> VoronoiTessellation | None:
         return None  # damaged: it is built and written again
 
 
-def keep_cached(job: _Job, tessellation: VoronoiTessellation) -> None:
+def keep_cached(job: CvtJob, tessellation: VoronoiTessellation) -> None:
     """Keep the result of a construction; a cache that cannot be written is no error."""
     path = cache_path(job)
     if path is None:

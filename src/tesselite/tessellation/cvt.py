@@ -135,7 +135,7 @@ def plan(
     method: str | None = None,
     start: str | npt.ArrayLike | None = None,
     threads: int | None = None,
-) -> _Job:
+) -> CvtJob:
     """What `cvt` with these arguments will do, all of them checked; ValueError for what does not make sense."""
     if not isinstance(space, FeatureSpace):
         raise ValueError(
@@ -147,8 +147,6 @@ def plan(
     if callable(samples):
         space = with_sampler(space, samples)
     k = _checked_count("n_niches", n_niches, 1)
-    if method == "exact" and n_samples is not None:
-        raise ValueError("n_samples: the exact method draws none; leave it out, or choose 'fresh' or 'lloyd'")
     if method is None:
         method = default_method(space, p, fixed=array is not None)
     _check_method(method, space, p, array is not None)
@@ -162,6 +160,11 @@ def plan(
         raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
     if n_samples is not None:
         n_samples = _checked_count("n_samples", n_samples, 1)
+        if method == "exact":
+            raise ValueError(
+                "n_samples: the exact method draws none (it is the default for two uniformly sampled features); leave "
+                "it out, or choose the method 'fresh' or 'lloyd'"
+            )
     if array is not None:
         if n_samples is not None and n_samples != len(array):
             raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
@@ -173,7 +176,7 @@ def plan(
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     elif not isinstance(seed, int | np.integer) or seed < 0:
         raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
-    return _Job(
+    return CvtJob(
         space=space,
         k=k,
         n_samples=n_samples,
@@ -189,7 +192,7 @@ def plan(
 
 
 @dataclass(frozen=True)
-class _Job:
+class CvtJob:
     """A checked construction: everything that its result depends on, and the number of threads, which it does not."""
 
     space: FeatureSpace
@@ -205,6 +208,7 @@ class _Job:
     threads: int
 
     def run(self, progress: Progress | None) -> VoronoiTessellation:
+        """Carry it out."""
         began = time.perf_counter()
         rng = generator(self.seed, Purpose.TESSELLATION)
         errors: list[float] = []

@@ -27,6 +27,15 @@ class Forecast:
     warnings: tuple[str, ...]
 
 
+def as_duration(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    if seconds < 6000:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
 def forecast(
     space: FeatureSpace,
     n_niches: int,

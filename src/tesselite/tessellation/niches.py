@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.cvt import CvtJob
 
 Construction = Callable[[int, float], object]
 """Called with the iteration and the error while a CVT is constructed."""
@@ -64,11 +67,14 @@ class Cvt:
 
     def checked(self, space: FeatureSpace, seed: int) -> Cvt:
         """The same with plain numbers; ValueError if it cannot be constructed over this space."""
+        n_samples = None if self.n_samples is None else int(self.n_samples)
+        return Cvt(self.job(space, seed).k, n_samples, checked_p(self.p), self.method)
+
+    def job(self, space: FeatureSpace, seed: int, threads: int | None = None) -> CvtJob:
+        """What constructing it over this space will do; ValueError if that is not possible."""
         from tesselite.tessellation.cvt import plan
 
-        job = plan(space, self.n_niches, self.n_samples, seed, self.p, method=self.method)
-        n_samples = None if self.n_samples is None else int(self.n_samples)
-        return Cvt(job.k, n_samples, checked_p(self.p), self.method)
+        return plan(space, self.n_niches, self.n_samples, seed, self.p, method=self.method, threads=threads)
 
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None

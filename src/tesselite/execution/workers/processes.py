@@ -257,6 +257,9 @@ def _work(connection: Connection) -> None:
 
 
 def _main() -> None:
+    from tesselite.base import notices
+
+    notices.turn_off()  # the parent shows them
     global _parent
     _parent = Connection(int(sys.argv[1]))
     with suppress(EOFError, ConnectionError):  # the parent is gone, or has no more use for us

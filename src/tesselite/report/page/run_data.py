@@ -79,7 +79,9 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
         else:
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
-    if run.evaluations >= stored.plan.evaluations:
+    finished = run.evaluations >= stored.plan.evaluations
+    run.evaluations = place.count_finished(stored, run.evaluations)
+    if finished:
         run.state = "finished"
     elif locked(folder):
         run.state = "running"
