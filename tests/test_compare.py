@@ -359,7 +359,6 @@ def runs(tmp_path, monkeypatch):
         run(
             problem,
             out=tmp_path / f"fine-{seed}",
-            spec="toy_compare:walk",
             evaluations=300,
             initial=100,
             grid=8,
@@ -368,7 +367,6 @@ def runs(tmp_path, monkeypatch):
         run(
             problem,
             out=tmp_path / f"rough-{seed}",
-            spec="toy_compare:walk",
             evaluations=300,
             initial=100,
             grid=2,
