@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -130,3 +131,20 @@ def test_wrong_options_are_refused(tmp_path):
         LiveServer(tmp_path, port=0, seconds=0)
     with serving(tmp_path) as server, pytest.raises(ValueError, match="cannot listen"):
         LiveServer(tmp_path, port=server.server_address[1])
+
+
+def test_strange_requests_are_answered_without_a_traceback(tmp_path, capfd):
+    folder = bowl_run(tmp_path / "run", 2)
+    with serving(folder) as server:
+        update(server)
+        assert ask(server, "/", Host="[")[0] == 400
+        assert ask(server, f"/elite?niche={'9' * 5000}")[0] == 204
+        assert server.RequestHandlerClass.timeout == 30.0
+        server.RequestHandlerClass.timeout = 0.1
+        try:
+            with socket.create_connection(server.server_address, timeout=30) as idle:
+                idle.sendall(b"GET / HTTP/1.1\r\n")
+                assert idle.recv(100) == b""  # closed by the server
+        finally:
+            server.RequestHandlerClass.timeout = 30.0
+    assert "Traceback" not in capfd.readouterr().err

@@ -14,6 +14,7 @@ import tesselite as tl
 from hill_runs import contents, edit_settings
 from tesselite.base import trust
 from tesselite.cli import main
+from tesselite.cli.terminal import printable
 from tesselite.problems import by_name, file_of
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.problem import run_archive
@@ -247,3 +248,15 @@ def test_pipes_in_the_place_of_files_are_refused(theirs, command):
     assert "pipe.parquet: not a regular file" in command("info", "pipe.parquet")[1]
     with pytest.raises(OSError, match="not a regular file"):
         load_tessellation("pipe.parquet")
+
+
+def test_no_name_reaches_a_terminal_with_codes_that_it_obeys(theirs, command):
+    """A title, a clipboard or a line of somebody else's making could be set by them."""
+    edit_settings(theirs, problem="evil\x1b]0;title\x07\x9b31m\u202e:x")
+    Path("run").rename("run\x1b[31m")
+    for words in (("info",), ("assess",), ("export", "-o", "elites\x1b[2J.csv")):
+        code, said = command(words[0], "run\x1b[31m", *words[1:])
+        assert code == (2 if words[0] == "assess" else 0), said
+        assert "\x1b" not in said.replace("\\x1b", "")
+        assert not {"\x07", "\x9b", "\u202e"} & set(said)
+    assert printable("a\x1b[31m\x9b\u202e\tb\n") == "a\\x1b[31m\\x9b\\u202e\tb\n"

@@ -652,8 +652,11 @@ def reproduce(
 
 def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
+    from tesselite.cli.terminal import printable, printable_output
+
     try:
-        app()
+        with printable_output():
+            app()
     except (ValueError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TESSELITE_DEBUG"):
             raise
@@ -663,7 +666,7 @@ def main() -> None:
             said = error.strerror or str(error)  # our own words, without the number of the error
         else:
             said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
-        sys.stderr.write(f"Error: {said}\n")
+        sys.stderr.write(f"Error: {printable(said)}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.terminal import printable
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -44,7 +45,7 @@ def trust_problem(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            typer.echo(f"{folder}: importing {plan.problem} from {file}", err=True)
+            typer.echo(printable(f"{folder}: importing {plan.problem} from {file}"), err=True)
             agree_to_import(plan)
 
 
@@ -56,7 +57,8 @@ def note_unagreed(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            typer.echo(f"without what the problem shows: {not_agreed(folder, plan, file)}", err=True)
+            said = f"without what the problem shows: {not_agreed(folder, plan, file)}"
+            typer.echo(printable(said), err=True)
 
 
 def _archive(path: Path) -> Archive:

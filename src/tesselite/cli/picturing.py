@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.terminal import printable
 
 
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
@@ -18,7 +19,7 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
     with user_prints_to_stderr():
-        files = plot_run(folder, out, kind, lambda text: typer.echo(text, err=True), features or None)
+        files = plot_run(folder, out, kind, lambda text: typer.echo(printable(text), err=True), features or None)
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return

@@ -128,13 +128,18 @@ class _Handler(BaseHTTPRequestHandler):
     server: LiveServer
     server_version = f"tesselite/{__version__}"
     sys_version = ""
+    timeout = 30.0  # seconds that a connection may be idle, or take with its request
 
     def do_GET(self) -> None:
         """Answer the page, news of it, or the view of an elite."""
-        if self.server.loopback and urlsplit(f"//{self.headers.get('Host', '')}").hostname not in _LOOPBACK:
+        try:
+            host, asked = urlsplit(f"//{self.headers.get('Host', '')}").hostname, urlsplit(self.path)
+        except ValueError:  # a bracket without its other
+            self._send(HTTPStatus.BAD_REQUEST, b"this is no address\n", "text/plain")
+            return
+        if self.server.loopback and host not in _LOOPBACK:
             self._send(HTTPStatus.FORBIDDEN, b"this server answers only to the machine it runs on\n", "text/plain")
             return
-        asked = urlsplit(self.path)
         query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
         if asked.path == "/":
             stamp, document, payload = self.server.watched.look()
@@ -148,7 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_json({"stamp": stamp, "document": document, "block": payload.packed()})
         elif asked.path == "/elite":
             niche = query.get("niche", "")
-            found = self.server.watched.view(int(niche), query.get("scenario") or None) if niche.isdecimal() else None
+            a_niche = niche.isdecimal() and len(niche) < 20  # Python refuses numbers of thousands of digits
+            found = self.server.watched.view(int(niche), query.get("scenario") or None) if a_niche else None
             if found is None:
                 self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
             else:
