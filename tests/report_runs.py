@@ -62,6 +62,13 @@ def walk() -> Walk:
     )
 
 
+def named_walk() -> Walk:
+    """The same, as it is found by name."""
+    problem = walk()
+    problem.spec = "report_runs:walk"
+    return problem
+
+
 def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
     """A bowl whose n features are its n variables."""
     space = FeatureSpace(dict.fromkeys(names or tuple(f"f{i}" for i in range(n)), (0.0, 1.0)))
@@ -76,8 +83,7 @@ def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
 
 def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: int = 3000) -> Path:
     """A finished and assessed run of `walk`."""
-    problem = walk()
-    problem.spec = "report_runs:walk"
+    problem = named_walk()
     run(problem, out=folder, n_niches=n_niches, evaluations=evaluations, initial=500, seed=seed)
     assess_run(folder, problem)
     return folder

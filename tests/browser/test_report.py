@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from report_runs import EVIL, bowl_run, walk, walk_run
+from report_runs import EVIL, bowl_run, named_walk, walk, walk_run
 from tesselite.archive.archive import Archive
 from tesselite.report.page import write_report
 
@@ -382,7 +382,7 @@ def test_all_controls_can_be_reached_by_the_keyboard(walk_page):
     walk_page.wait("!document.getElementById('player').hidden")
     walk_page.run("window.scrollTo(0, 0); document.activeElement.blur()")
     reached = set()
-    for _ in range(40):
+    for _ in range(110):
         walk_page.key("TAB")
         reached.add(walk_page.value("document.activeElement.id"))
     wanted = {"theme", "colour-by", "map", "zoom-in", "filter-low", "filter-high", "download", "elite-best", "scenario"}
@@ -398,9 +398,8 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     from tesselite.runs.run import run
 
     run(
-        walk(),
+        named_walk(),
         out=tmp_path / "run",
-        spec="report_runs:walk",
         tessellation=niches,
         evaluations=4 * n_niches,
         initial=4 * n_niches,

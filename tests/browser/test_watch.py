@@ -6,7 +6,7 @@ import threading
 import time
 from contextlib import contextmanager
 
-from report_runs import walk, walk_run
+from report_runs import named_walk, walk_run
 from tesselite.report.live import LiveServer
 from tesselite.runs.run import run
 
@@ -28,16 +28,15 @@ def test_the_page_follows_a_run(browser, tmp_path):
     at_most = [0]
     going = threading.Event()
 
-    def observe(search):
+    def observe(going_run):
         # The run goes on only as far as the test allows, so that every state can be looked at.
-        while search.evaluations >= at_most[0] and not going.is_set():
+        while going_run.search.evaluations >= at_most[0] and not going.is_set():
             time.sleep(0.01)
 
     def work():
         run(
-            walk(),
+            named_walk(),
             out=folder,
-            spec="report_runs:walk",
             n_niches=100,
             evaluations=4000,
             initial=200,

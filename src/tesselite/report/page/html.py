@@ -21,8 +21,8 @@ from tesselite.report.page.views import VIEW_BYTES
 from tesselite.runs.folder import check_output
 
 _SCRIPTS = (
-    *("page", "numbers", "colours", "elites", "colouring", "filter"),
-    *("frame", "cells", "map", "map_input", "scatter", "axes", "views", "inspector"),
+    *("page", "numbers", "colours", "elites", "colouring", "filter", "svg", "save"),
+    *("frame", "cells", "map", "map_input", "scatter", "axes", "views", "inspector", "table", "pins"),
     *("charts", "comparison", "about", "theme", "link", "live", "main"),
 )
 

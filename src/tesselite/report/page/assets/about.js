@@ -10,6 +10,15 @@
 
   const figure = (value, text) => Page.make("div", { class: "figure" }, Page.make("b", {}, value), Page.make("span", {}, text));
 
+  // Evaluations a second over the last tenth of the time (from its progress), and the seconds that are left at this rate.
+  Page.pace = ({ progress: { evaluations, seconds }, budget }) => {
+    const last = evaluations.length - 1;
+    if (last < 1) return { rate: 0, left: null };
+    const from = Math.min(last - 1, seconds.findIndex((at) => at >= 0.9 * seconds[last]));
+    const rate = (evaluations[last] - evaluations[from]) / (seconds[last] - seconds[from]);
+    return Number.isFinite(rate) && rate > 0 ? { rate, left: Math.round((budget - evaluations[last]) / rate) } : { rate: 0, left: null };
+  };
+
   Page.summary = (run) => {
     const { figures, archive } = run;
     const shown = [];
@@ -25,6 +34,10 @@
     if (figures) {
       shown.push(figure(Page.number(figures.invalid), "invalid"));
       shown.push(figure(Page.duration(figures.seconds), "of search"));
+    }
+    if (Page.document.live && run.state === "running") {
+      const { rate, left } = Page.pace(run);
+      if (rate) shown.push(figure(`${Page.number(+rate.toPrecision(3))} / s`, "evaluations"), figure(Page.duration(left), "left"));
     }
     Page.fill(Page.by("figures"), ...shown);
   };

@@ -33,7 +33,7 @@
     // Of many lines those that the filter keeps come first.
     const all = Array.from({ length: run.n }, (_, row) => row);
     const kept = evenly(all.filter((row) => run.mask[row]), LINES);
-    const others = evenly(all.filter((row) => !run.mask[row]), LINES - kept.length);
+    const others = evenly(all.filter((row) => !run.mask[row] && !run.later[row]), LINES - kept.length);
     const line = (row) => {
       context.beginPath();
       let broken = true; // where an elite has no value, its line has a gap
@@ -56,6 +56,7 @@
     for (const row of order) { context.strokeStyle = names[shades[row]]; line(row); }
     context.globalAlpha = 1;
     context.lineWidth = 3;
+    for (const [row, colour] of Page.pins()) { context.strokeStyle = colour; line(row); }
     if (Page.row >= 0) { context.strokeStyle = Page.css("--mark"); line(Page.row); }
     return [kept.length, kept.length + others.length];
   };

@@ -47,7 +47,7 @@
     let box = Page.by(id);
     if (!box) {
       box = Page.make("div", { class: tall ? "chart tall" : "chart", id });
-      parent.append(Page.make("div", { class: "chart-box" }, Page.make("h3", {}, heading), box));
+      parent.append(Page.make("div", { class: "chart-box" }, Page.make("div", { class: "chart-head" }, Page.make("h3", {}, heading), Page.chart_buttons(box, heading)), box));
     }
     return box;
   };

@@ -30,6 +30,9 @@
       n_selected: n,
       fitness_bounds: Page.bounds(archive.fitness),
       range: [-Infinity, Infinity], // of fitness; an infinite end is open, for what is found later too
+      until: Infinity, // evaluation: elites that were found later are not shown
+      later: new Uint8Array(n),
+      query: "", // what the table is searched for
       brushes: new Map(), // column -> [low, high] on the unit scale
     };
 
@@ -92,11 +95,12 @@
 
     // The colour of each elite, 0 to 255; better fitness is brighter, so the ramp is reversed where low is good.
     run.shades = (key) => {
-      const { unit, axis, is_fitness } = run.column(key);
+      const { values, unit, axis: own, is_fitness } = run.column(key);
+      const axis = Page.colour_axis(run, key), units = axis === own ? unit : Float32Array.from(values, axis.at);
       const shades = new Uint8Array(n);
       const missing = new Uint8Array(n);
       for (let row = 0; row < n; row++) {
-        if (unit[row] === unit[row]) shades[row] = Math.max(0, Math.min(255, Math.round(255 * unit[row])));
+        if (values[row] === values[row]) shades[row] = Math.max(0, Math.min(255, Math.round(255 * units[row])));
         else missing[row] = 1;
       }
       return { shades, missing, axis, reversed: Boolean(is_fitness) && described.direction === "min" };
@@ -116,9 +120,12 @@
     run.filter = () => {
       const [low, high] = run.range;
       const brushes = [...run.brushes].map(([key, ends]) => [run.column(key).unit, ...ends]);
+      const asked = Page.query(run, run.query).test;
       run.n_selected = 0;
       for (let row = 0; row < n; row++) {
-        let kept = archive.fitness[row] >= low && archive.fitness[row] <= high;
+        run.later[row] = archive.evaluations[row] > run.until ? 1 : 0;
+        let kept = !run.later[row] && archive.fitness[row] >= low && archive.fitness[row] <= high;
+        kept = kept && asked(row);
         for (const [units, from, to] of brushes) {
           const unit = Math.max(0, Math.min(1, units[row])); // as it is drawn
           kept = kept && unit >= from && unit <= to;

@@ -18,6 +18,22 @@
     return cut((name) => `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`);
   };
 
+  // A disc with a number: a pinned elite.
+  Page.mark = (context, x, y, colour, number) => {
+    context.beginPath();
+    context.arc(x, y, 8, 0, 2 * Math.PI);
+    context.fillStyle = colour;
+    context.fill();
+    context.lineWidth = 1.5;
+    context.strokeStyle = Page.css("--card");
+    context.stroke();
+    context.lineWidth = 1;
+    context.fillStyle = Page.css("--card");
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(number, x, y);
+  };
+
   Page.frame = {
     // Room on the left for the values and the name of a side.
     margin: (context, side) => TITLE + GAP + Math.max(28, ...texts(side).map(([, text]) => context.measureText(text).width)),

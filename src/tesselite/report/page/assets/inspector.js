@@ -87,12 +87,17 @@
   };
 
   // The view of an elite in a setting: kept in the page, or asked of the server that stands behind it.
-  const find = async (run, row, scenario) => {
+  const in_page = (run, row, scenario) => {
     for (const view of run.views || []) {
       if ((view.scenario || "") !== scenario) continue;
       const k = view.rows.indexOf(row);
       if (k >= 0) return [view, k];
     }
+    return null;
+  };
+  const find = async (run, row, scenario) => {
+    const found = in_page(run, row, scenario);
+    if (found) return found;
     if (!Page.ask_view || !run.kind) return null;
     // What was drawn before belongs to another elite or setting: it must not stay while this one is computed.
     Page.by("view").hidden = true;
@@ -173,6 +178,11 @@
 
   Page.inspector = {
     refresh,
+    // What the page holds of an elite in the setting that is looked at, opened; null if it does not.
+    kept: (row) => {
+      const found = in_page(Page.run, row, Page.scenario), drawer = found && Page.drawers[found[0].kind];
+      return drawer ? { drawer, opened: drawer.open(...found) } : null;
+    },
     draw: () => { draw(); if (show.extra) show.extra.redraw(); },
     rebuild: () => { if (Page.row >= 0) view(); },
     listen: () => {

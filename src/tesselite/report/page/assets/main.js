@@ -20,6 +20,7 @@
     Page.map.draw();
     Page.scatter.draw();
     Page.axes.draw();
+    Page.filter.draw();
     Page.inspector.draw();
   };
 
@@ -31,7 +32,7 @@
     message.hidden = !note;
     message.textContent = note;
     const filled = Boolean(described && described.archive && described.archive.fitness.length);
-    for (const id of ["archive", "elite-card", "axes-card"]) Page.by(id).hidden = !filled;
+    for (const id of ["archive", "elite-card", "axes-card", "table-card"]) Page.by(id).hidden = !filled;
     for (const id of ["about-card", "figures"]) Page.by(id).hidden = !described;
     if (!described) {
       Page.by("progress-card").hidden = true;
@@ -48,9 +49,9 @@
     if (filled) {
       const run = Page.elites(described);
       const kept = Boolean(old) && alike(old, run);
+      if (!kept && old) Page.pinned.set([]);
       if (kept) {
-        run.range = old.range;
-        run.brushes = old.brushes;
+        for (const name of ["range", "brushes", "until", "query"]) run[name] = old[name];
       } else Page.follow = true;
       if (!run.scenarios.some((s) => s.name === Page.scenario)) Page.scenario = "";
       run.filter();
@@ -66,6 +67,7 @@
       Page.filter.open();
       if (is_map) Page.map.open(); else Page.scatter.open();
       Page.axes.open();
+      Page.table.open();
       run.filter();
       Page.inspector.refresh();
       if (!old) Page.follow_link();
@@ -91,10 +93,16 @@
     Page.axes.listen();
     Page.inspector.listen();
     Page.colouring.listen();
+    Page.table.listen();
+    Page.pinned.listen();
+    Page.add_savers();
     Page.filter.listen();
     Page.listen_about();
     Page.listen_link();
-    Page.on("filter", () => { Page.filter.count(); repaint(); });
+    Page.on("filter", () => { Page.filter.count(); repaint(); Page.table.draw(); });
+    for (const event of ["select", "scenario", "pins", "run"]) Page.on(event, Page.pinned.draw);
+    for (const event of ["select", "run"]) Page.on(event, Page.table.draw);
+    Page.on("pins", redraw);
     Page.on("colour", repaint);
     Page.on("select", redraw);
     Page.on("theme", () => { repaint(); redraw(); Page.inspector.rebuild(); if (Page.document.runs.length) { Page.progress(); Page.comparison(); } });

@@ -35,7 +35,7 @@
     const { words } = Page.colours.ramp(reversed);
     const empty = Page.colours.word("--empty"), masked = Page.colours.word("--masked"), absent = Page.colours.word("--missing");
     const colour_of = new Uint32Array(run.n);
-    for (let row = 0; row < run.n; row++) colour_of[row] = !run.mask[row] ? masked : missing[row] ? absent : words[shades[row]];
+    for (let row = 0; row < run.n; row++) colour_of[row] = run.later[row] ? empty : !run.mask[row] ? masked : missing[row] ? absent : words[shades[row]];
     const context = map.image.getContext("2d"), image = context.createImageData(pixels, pixels);
     const painted = new Uint32Array(image.data.buffer);
     let last = -1, colour = empty;
@@ -101,6 +101,10 @@
     context.clip();
     context.imageSmoothingEnabled = false;
     for (const layer of [map.image, map.lines]) context.drawImage(layer, left, MARGIN.top, side, side);
+    for (const [row, colour, number] of Page.pins()) {
+      const place = screen(map.cells.place(Page.run.archive.niches[row]));
+      if (place) Page.mark(context, ...place, colour, number);
+    }
     const at = chosen >= 0 ? screen(map.cells.place(chosen)) : null;
     if (at) ring(context, ...at);
     context.restore();

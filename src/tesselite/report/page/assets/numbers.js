@@ -70,7 +70,7 @@
   // On a scale that is neither linear nor logarithmic `table` has the values at even places.
   Page.axis = ({ low, high, table, is_log }) => {
     const text = Page.format(low, high);
-    const axis = { low, high, text, is_log: Boolean(is_log), tick_text };
+    const axis = { low, high, text, table, is_log: Boolean(is_log), tick_text };
     if (is_log) {
       const from = Math.log(low), span = Math.log(high) - from;
       axis.at = (value) => (span > 0 ? (Math.log(value) - from) / span : 0.5);

@@ -7,6 +7,7 @@ const Page = {
   row: -1, // the elite that is looked at; -1 for none
   follow: true, // whether that is the best, whichever it will be
   colour: "fitness",
+  pen: null,
   scenario: "", // a scenario's name; "" for the training setting
 };
 
@@ -45,10 +46,12 @@ Page.options = (select, entries, chosen) => {
 
 Page.css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// A canvas as wide as its box (or as wanted), sharp on any screen; returns its context with one unit per CSS pixel.
+// A canvas as wide as its box (or as wanted), sharp on any screen; returns its context with one unit per CSS pixel. While a
+// file of the canvas is made (save.js), its pen takes the place of the context.
 Page.fit = (canvas, height, wanted) => {
   const ratio = Math.min(window.devicePixelRatio || 1, 3);
   const width = wanted || canvas.parentElement.clientWidth - 2 * (parseFloat(getComputedStyle(canvas.parentElement).paddingLeft) || 0);
+  if (Page.pen && Page.pen.canvas === canvas) return { context: (Page.pen.used = Page.pen.make(width, height)), width, height };
   canvas.style.width = wanted ? `${wanted}px` : "";
   canvas.style.height = `${height}px`;
   canvas.width = Math.max(1, Math.round(width * ratio));

@@ -42,7 +42,7 @@
     const size = run.n > 30000 ? 2 : run.n > 5000 ? 3 : 4.5;
     const groups = Array.from({ length: 256 }, () => []);
     const masked = [], absent = [];
-    for (let row = 0; row < run.n; row++) (!run.mask[row] ? masked : missing[row] ? absent : groups[shades[row]]).push(row);
+    for (let row = 0; row < run.n; row++) if (!run.later[row]) (!run.mask[row] ? masked : missing[row] ? absent : groups[shades[row]]).push(row);
     const dots = (rows, colour) => {
       context.fillStyle = colour;
       for (const row of rows) context.fillRect(px[row] - size / 2, py[row] - size / 2, size, size);
@@ -61,6 +61,7 @@
       context.stroke();
     }
     context.lineWidth = 1;
+    for (const [row, colour, number] of Page.pins()) if (px[row] === px[row] && py[row] === py[row]) Page.mark(context, px[row], py[row], colour, number);
     Page.frame.draw(context, box, x, y);
     canvas.dataset.painted = String(run.n);
   };

@@ -62,7 +62,7 @@
   // -- trajectory: a robot's way through walls --------------------------------------------------------------------------
   const walls_of = (view) => {
     const [rows, columns] = view.walls.shape;
-    const canvas = new OffscreenCanvas(columns, rows);
+    const canvas = Page.make("canvas", { width: columns, height: rows });
     const context = canvas.getContext("2d");
     const image = context.createImageData(columns, rows);
     const pixels = new Uint32Array(image.data.buffer);

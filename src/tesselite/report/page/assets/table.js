@@ -1,0 +1,130 @@
+// The elites as a table: sorted by any column, searched, or by how near they are to wanted features.
+"use strict";
+{
+  const ROWS = 12;
+  const table = { by: "fitness", up: null, first: 0, wanted: null, rows: [] };
+
+  // Columns of the table: [key, text, value of a row, text of a row].
+  const columns = (run) => [
+    ["niche", "niche", (row) => run.archive.niches[row], (row) => run.archive.niches[row].toLocaleString("en")],
+    ...run.columns().map(([key, text]) => {
+      const { values } = run.column(key);
+      return [key, key === "age" ? "evaluation" : text, (row) => values[row], (row) => run.text(key, row)];
+    }),
+  ];
+
+  const named = (run, name) => {
+    const known = columns(run), like = name.trim().toLowerCase();
+    return known.find(([, text]) => text.toLowerCase() === like) || known.find(([, text]) => like && text.toLowerCase().startsWith(like));
+  };
+
+  // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. What is not understood keeps nothing.
+  const TESTS = { "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };
+  Page.query = (run, text) => {
+    const tests = [], wrong = [], niches = new Set();
+    for (const term of text.split(",").map((part) => part.trim()).filter(Boolean)) {
+      const [, name, sign, number] = term.match(/^(.+?)\s*(<=|>=|<|>|=)\s*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
+      const column = name && named(run, name);
+      if (column && Number.isFinite(+number)) tests.push((row) => TESTS[sign](column[2](row), +number));
+      else if (/^(niche\s*)?\d+$/i.test(term)) niches.add(+term.replace(/\D/g, ""));
+      else wrong.push(term);
+    }
+    if (niches.size) tests.push((row) => niches.has(run.archive.niches[row]));
+    return { test: (row) => !wrong.length && tests.every((passes) => passes(row)), wrong };
+  };
+
+  // "speed 1.2, height 0.3", or values of all features in their order; null if that is not what it says.
+  const features_of = (run, text) => {
+    const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
+    const wanted = parts.map((part, i) => {
+      const [, name, number] = part.match(/^(.*?)[\s=:]*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
+      const j = name ? run.features.findIndex((feature) => feature.name.toLowerCase() === name.toLowerCase()) : i;
+      return run.features[j] && Number.isFinite(+number) ? [`feature ${j}`, +number] : null;
+    });
+    return wanted.length && wanted.every(Boolean) ? wanted : null;
+  };
+
+  // How far each elite is from the wanted features, on the unit scale.
+  const distance = (run, wanted) => {
+    const parts = wanted.map(([key, value]) => { const { unit, axis } = run.column(key); return [unit, axis.at(value)]; });
+    return (row) => Math.hypot(...parts.map(([unit, at]) => unit[row] - at));
+  };
+
+  const shown_columns = (run) => {
+    const known = columns(run);
+    if (!table.wanted) return known;
+    const far = distance(run, table.wanted);
+    return [["distance", "distance", far, (row) => Page.number(far(row))], ...known];
+  };
+
+  const sort = (run) => {
+    const known = shown_columns(run), [, , value] = known.find(([key]) => key === table.by) || known[1];
+    const up = table.up ?? (table.by === "distance" || (table.by !== "fitness" && !table.by.startsWith("scenario")) || run.direction === "min");
+    table.rows = Array.from({ length: run.n }, (_, row) => row).filter((row) => run.mask[row]);
+    // What has no value comes last, whichever way.
+    const keys = Float64Array.from({ length: run.n }, (_, row) => value(row));
+    table.rows.sort((a, b) => (Number.isNaN(keys[a]) - Number.isNaN(keys[b])) || (up ? keys[a] - keys[b] : keys[b] - keys[a]) || a - b);
+    return up;
+  };
+
+  const draw = () => {
+    const run = Page.run;
+    if (!run) return;
+    const up = sort(run), known = shown_columns(run);
+    table.first = Math.max(0, Math.min(table.first, Math.floor((table.rows.length - 1) / ROWS) * ROWS));
+    const head = known.map(([key, text]) => {
+      const on = key === table.by, button = Page.make("button", { type: "button", class: "plain", "data-key": key }, `${text}${on ? (up ? " ▲" : " ▼") : ""}`);
+      return Page.make("th", { scope: "col", class: "number", "aria-sort": on ? (up ? "ascending" : "descending") : "none" }, button);
+    });
+    const rows = table.rows.slice(table.first, table.first + ROWS).map((row) => {
+      const cells = known.map(([, , , text], i) => Page.make(i ? "td" : "th", i ? { class: "number" } : { scope: "row", class: "number" }, text(row)));
+      return Page.make("tr", { "data-row": row, tabindex: "0", ...(row === Page.row ? { class: "chosen", "aria-selected": "true" } : {}) }, ...cells);
+    });
+    Page.fill(Page.by("elites-table"), Page.make("thead", {}, Page.make("tr", {}, ...head)), Page.make("tbody", {}, ...rows));
+    const { wrong } = Page.query(run, run.query), n = table.rows.length;
+    Page.by("search-note").textContent = wrong.length ? `Not understood: ${wrong.join(", ")}` : "";
+    Page.by("page-of").textContent = n ? `${(table.first + 1).toLocaleString("en")} to ${Math.min(n, table.first + ROWS).toLocaleString("en")} of ${n.toLocaleString("en")}` : "none";
+    Page.by("page-back").disabled = table.first === 0;
+    Page.by("page-on").disabled = table.first + ROWS >= n;
+  };
+
+  const find_nearest = () => {
+    const run = Page.run, text = Page.by("nearest").value, wanted = features_of(run, text);
+    Page.by("nearest-note").textContent = text.trim() && !wanted ? `Expected values of features, as in ${run.features.slice(0, 2).map((f) => `${f.name} ${f.axis_middle}`).join(", ")}` : "";
+    Object.assign(table, { wanted, by: wanted ? "distance" : "fitness", up: null, first: 0 });
+    draw();
+    if (wanted && table.rows.length) Page.select(table.rows[0]);
+  };
+
+  Page.table = {
+    draw,
+    open: () => {
+      const run = Page.run;
+      for (const [j, feature] of run.features.entries()) feature.axis_middle = Page.number(run.column(`feature ${j}`).axis.value(0.5));
+      if (table.wanted && !table.wanted.every(([key]) => run.has(key))) table.wanted = null;
+      Page.by("nearest").placeholder = run.features.slice(0, 2).map((f) => `${f.name} ${f.axis_middle}`).join(", ");
+      Page.by("search").value = run.query;
+      draw();
+    },
+    listen: () => {
+      Page.by("search").addEventListener("input", ({ target }) => { Page.run.query = target.value; table.first = 0; Page.run.filter(); });
+      Page.by("nearest").addEventListener("change", find_nearest);
+      const turn = (by) => { table.first += by; draw(); };
+      Page.by("page-back").addEventListener("click", () => turn(-ROWS));
+      Page.by("page-on").addEventListener("click", () => turn(ROWS));
+      const choose = ({ target }) => {
+        const key = target.dataset.key, line = target.closest("tr[data-row]");
+        if (key) {
+          const flipped = key === table.by ? Page.by("elites-table").querySelector("[aria-sort=descending]") !== null : null;
+          Object.assign(table, { by: key, up: flipped, first: 0 });
+          draw();
+          Page.by("elites-table").querySelector(`[data-key="${key}"]`).focus();
+        } else if (line) Page.select(+line.dataset.row);
+      };
+      Page.by("elites-table").addEventListener("click", choose);
+      Page.by("elites-table").addEventListener("keydown", (event) => {
+        if (event.key === "Enter" && event.target.matches("tr[data-row]")) choose(event);
+      });
+    },
+  };
+}
