@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tesselite.base.atomic import cannot_write, write_atomically
+from tesselite.base.atomic import cannot_write, regular_bytes, write_atomically
 from tesselite.base.checks import is_whole
 from tesselite.base.checksum import is_intact, sealed
 
@@ -50,7 +50,7 @@ class Events:
         return Events(file)
 
     def _read(self, file: Path) -> None:
-        text = file.read_bytes()
+        text = regular_bytes(file)
         self._size = text.rfind(b"\n") + 1  # a last line that was cut off has not happened
         for number, line in enumerate(text[: self._size].splitlines(), 1):
             try:
@@ -58,7 +58,7 @@ class Events:
                 if not is_intact(event):
                     raise ValueError("not what was written")
                 self._take({name: value for name, value in event.items() if name != "digest"})
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(f"{file}: damaged in line {number} ({error}); restore it") from None
 
     def _take(self, event: dict[str, Any]) -> None:
