@@ -273,7 +273,7 @@ def test_a_function_that_asks_for_numpys_arithmetic_gets_it():
 
 def test_machine_code_is_kept_by_what_a_division_by_zero_does(monkeypatch):
     digests = []
-    monkeypatch.setattr(block, "compile_source", lambda source, name, given, digest, _: digests.append(digest))
+    monkeypatch.setattr(block, "compile_block", lambda source, given, digest, *_: digests.append(digest))
     for options in ({}, {"error_model": "numpy"}):
         block.block_of_function(dividing(**options), 2, 2, None)
     assert [digest.splitlines()[0] for digest in digests] == ["error_model python", "error_model numpy"]

@@ -24,8 +24,8 @@ assert out.tolist() == [2, 0]
 
 PROGRAM = """
 from tesselite.compiled import kernels as compiled
-from tesselite.emitters.breeding import words_per_offspring
-print(compiled._kernel_cache("tesselite.emitters.breeding"), words_per_offspring(4, 7))
+from tesselite.emitters.breeding import draw_parents
+print(compiled._kernel_cache("tesselite.emitters.breeding"), draw_parents.__name__)
 """
 
 

@@ -207,10 +207,10 @@ class Archive:
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
         # What decides between equals (see `elitism.beats`); nothing but for grids of released cells.
-        counts = as_floats("tessellation", getattr(tessellation, "tie_breaking", ()), "tie_breaking of numbers")
-        if counts.shape not in ((0,), (tessellation.space.n,)):
-            raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {counts.shape}")
-        self.ties: tuple[Floats, Floats, Floats] = (counts, tessellation.space.low, tessellation.space.per_unit)
+        points = as_floats("tessellation", getattr(tessellation, "tie_breaking", ()), "tie_breaking of numbers")
+        if points.shape not in ((0,), (tessellation.space.n,)):
+            raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {points.shape}")
+        self.rule = elitism.Rule(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
         self._n = 0
         self._niches: Ints = np.empty(0, np.int64)
         self._fitness: Floats = np.empty(0, np.float64)
@@ -345,22 +345,12 @@ class Archive:
         if evaluated.reasons:
             niches = np.where(valid, niches, -1)
         status = np.empty(n, np.int64)
+        rows = (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8)
+        candidates = elitism.Candidates(niches, evaluated.fitness, evaluated.features, rows)
         with self.one_at_a_time:
             self.reserve(n)
             filled = elitism.insert_batch(
-                self.sign,
-                self.n_niches,
-                niches,
-                evaluated.fitness,
-                evaluated.features,
-                (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8),
-                valid,
-                evaluation,
-                self._n,
-                (self._niches, self._fitness, self._features, self._solutions.view(np.uint8), self._evaluations),
-                self.ties,
-                *self._index,
-                status,
+                self.rule, self.n_niches, candidates, valid, evaluation, self._n, self.arrays(), status
             )
             if filled < 0:
                 raise ValueError(
@@ -384,13 +374,16 @@ class Archive:
         """The rows of solutions themselves, in order of filling; valid up to len(archive)."""
         return self._solutions
 
-    def arrays(self) -> tuple[Ints, Floats, Floats, Rows, Ints]:
-        """The rows themselves: niches, fitness, features, solutions, evaluations."""
-        return self._niches, self._fitness, self._features, self._solutions, self._evaluations
-
-    def index(self) -> tuple[Ints, Ints]:
-        """The index from niche to row; see `tesselite.archive.elitism`."""
-        return self._index
+    def arrays(self) -> elitism.Elites:
+        """The rows and the index themselves."""
+        return elitism.Elites(
+            self._niches,
+            self._fitness,
+            self._features,
+            self._solutions.view(np.uint8),
+            self._evaluations,
+            *self._index,
+        )
 
     def note_filled(self, n: int) -> None:
         """Take notice that n rows are filled now."""
@@ -513,7 +506,7 @@ class Archive:
 
     def _tie_order(self, row: int) -> tuple[Any, ...]:
         return (
-            elitism.lattice_distance(self._features, row, self.ties),
+            elitism.lattice_distance(self._features, row, self.rule),
             self._fitness[row].tobytes(),
             self._features[row].tobytes(),
             self._solutions[row].tobytes(),

@@ -1,26 +1,39 @@
-"""Blocks: a compiled objective as a C function of up to 64 rows, which the compiled search loop calls by address.
+"""Blocks: machine code that the search loop calls by address: an objective, a look-up of niches, a variation.
 
-Passing an address keeps the loop's own machine code independent of the objective, so that the loop comes from the
-disk cache and only the objective's few lines are compiled. How the loop uses it is in `tesselite.search.loop`.
+A block is a C function over a chunk of rows. Passing its address keeps the loop's own machine code independent of it:
+the loop is compiled once, and of the blocks only those that are used, each kept on disk. How the loop calls them is in
+`tesselite.search.loop`.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from tesselite.compiled.digest import function_digest
-from tesselite.compiled.kernels import compile_cached, compile_source, kernel
+from tesselite.compiled.kernels import compile_block, compile_cached, kernel, source_digest
 
-_DOUBLES = types.CPointer(types.float64)
+CHUNK = 64  # rows that an objective and a variation get at most
+
+_REALS, _WHOLES, _WHOLE = types.CPointer(types.float64), types.CPointer(types.int64), types.int64
+
 # rows (n, width), n, fitness (n,), features (n, d), status (n,): 0 is fine, 1 an exception
-SIGNATURE = types.void(_DOUBLES, types.int64, _DOUBLES, _DOUBLES, types.CPointer(types.int64))
+OBJECTIVE = types.void(_REALS, _WHOLE, _REALS, _REALS, _WHOLES)
+# unit-scaled points (n, d), n, d, the tables of the tessellation (floats and ints, each with its length), niches (n,)
+LOOKUP = types.void(_REALS, _WHOLE, _WHOLE, _REALS, _WHOLE, _WHOLES, _WHOLE, _WHOLES)
+# elites (k, width), k, parents (2, CHUNK), n, width, low and high (width,), numbers with their length, key, first,
+# children (n, width); returns how many were made before an exception, n if there was none
+VARIATION = types.int64(
+    *(_REALS, _WHOLE, _WHOLES, _WHOLE, _WHOLE, _REALS, _REALS, _REALS, _WHOLE, types.uint64, _WHOLE, _REALS)
+)
 
 EXCEPTION = "exception in the compiled function"
 
@@ -28,47 +41,89 @@ EXCEPTION = "exception in the compiled function"
 _UNROLL = 64
 
 
-@intrinsic
-def _call(typingctx: Any, address: Any, rows: Any, n: Any, fitness: Any, features: Any, status: Any) -> Any:
-    """Call the block at this address with data addresses."""
+class Brood(NamedTuple):
+    """What a variation works on: up to CHUNK children of elites.
 
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        double, integer = ir.DoubleType().as_pointer(), ir.IntType(64)
-        function = ir.FunctionType(ir.VoidType(), [double, integer, double, double, integer.as_pointer()])
-        target = builder.inttoptr(args[0], function.as_pointer())
-        builder.call(
-            target,
-            [
-                builder.inttoptr(args[1], double),
-                args[2],
-                builder.inttoptr(args[3], double),
-                builder.inttoptr(args[4], double),
-                builder.inttoptr(args[5], integer.as_pointer()),
-            ],
-        )
-        return context.get_dummy_value()
+    `parents` (2, CHUNK) are row numbers of `elites` (k, width); `low` and `high` (width,) bound the `children`
+    (n, width); `numbers` are the operator's own. Random words come from `key` and the number of the evaluation.
+    """
 
-    return types.void(*[types.int64] * 6), codegen
+    elites: npt.NDArray[np.float64]
+    parents: npt.NDArray[np.int64]
+    low: npt.NDArray[np.float64]
+    high: npt.NDArray[np.float64]
+    numbers: npt.NDArray[np.float64]
+    key: np.uint64
+    children: npt.NDArray[np.float64]
 
 
-@kernel()
-def call_block(address: int, rows: Any, fitness: Any, features: Any, status: Any) -> None:
-    """Evaluate contiguous rows (n, width) by the block at this address into fitness, features (n, d) and status."""
-    _call(
-        address,
-        rows.ctypes.data,
-        rows.shape[0],
-        fitness.ctypes.data,
-        features.ctypes.data,
-        status.ctypes.data,
+class Block:
+    """A block that is compiled, or taken from the disk, when its address is first asked for."""
+
+    def __init__(self, compile: Callable[[], Any]) -> None:  # noqa: A002
+        self._compile = compile
+
+    @functools.cached_property
+    def address(self) -> int:
+        """Where its machine code begins; it stays there for as long as the block lives."""
+        self._compiled = self._compile()
+        return int(self._compiled.address)
+
+
+class Lookup(NamedTuple):
+    """How niches are found: a block, and the tables (both one-dimensional) that it works with."""
+
+    block: Block
+    floats: npt.NDArray[np.float64]
+    ints: npt.NDArray[np.int64]
+
+    def find(self, points: npt.NDArray[np.float64], niches: npt.NDArray[np.int64]) -> None:
+        """Fill niches (n,) with those of unit-scaled points (n, d), both contiguous."""
+        call_lookup(self.block.address, len(points), points, self.floats, self.ints, niches)
+
+
+def _block_around(function: Callable[..., Any], source: str, signature: Any) -> Block:
+    """The block of a function of this library that the source of a C function calls."""
+    around = {"function": kernel()(function), "carray": numba.carray, "Brood": Brood}
+    digest = f"{function.__module__} {function.__name__} {source_digest(function.__module__)}"
+    return Block(lambda: compile_block(source, around, digest, signature, "numpy"))
+
+
+def lookup_block(find: Callable[..., None]) -> Block:
+    """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d)."""
+    source = """
+def block(points, n, d, floats, n_floats, ints, n_ints, niches):
+    function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))
+"""
+    return _block_around(find, source, LOOKUP)
+
+
+def variation_block(vary: Callable[[Any, int], None]) -> Block:
+    """The block of vary(brood, first), which fills the brood's children; the first is evaluation number `first`."""
+    source = f"""
+def block(elites, k, parents, n, width, low, high, numbers, n_numbers, key, first, children):
+    function(
+        Brood(
+            carray(elites, (k, width)),
+            carray(parents, (2, {CHUNK})),
+            carray(low, width),
+            carray(high, width),
+            carray(numbers, n_numbers),
+            key,
+            carray(children, (n, width)),
+        ),
+        first,
     )
+    return n
+"""
+    return _block_around(vary, source, VARIATION)
 
 
 def native_block(function: Callable[..., None]) -> Any:
-    """Compile a block function written against `SIGNATURE`, kept on disk."""
+    """Compile an objective written against `OBJECTIVE`, kept on disk."""
     return compile_cached(
         function.__module__,
-        lambda cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model="numpy")(function),
+        lambda cache: numba.cfunc(OBJECTIVE, nopython=True, cache=cache, error_model="numpy")(function),
     )
 
 
@@ -104,17 +159,98 @@ def block(rows, n, fitness, features, status):
 """
     given: dict[str, Any] = {"carray": numba.carray, "empty": np.empty, "function": function}
     digest = function_digest(function)
-    return compile_source(
-        source,
-        "block",
-        given,
-        None if digest is None else f"error_model {error_model}\n{digest}",
-        lambda block, cache: numba.cfunc(SIGNATURE, nopython=True, cache=cache, error_model=error_model)(block),
+    if digest is not None:
+        digest = f"error_model {error_model}\n{digest}"
+    return compile_block(source, given, digest, OBJECTIVE, error_model)
+
+
+def _by_address(block: Any, given: Any) -> Any:
+    """What an intrinsic returns that calls a block of this signature; arrays are handed over as pointers."""
+    kinds = [
+        array if isinstance(wanted, types.CPointer) else wanted for array, wanted in zip(given, block.args, strict=True)
+    ]
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        values = [
+            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+            for kind, value in zip(kinds, args[1:], strict=True)
+        ]
+        result = ir.VoidType() if block.return_type == types.void else context.get_value_type(block.return_type)
+        function = ir.FunctionType(result, [value.type for value in values])
+        called = builder.call(builder.inttoptr(args[0], function.as_pointer()), values)
+        return context.get_dummy_value() if block.return_type == types.void else called
+
+    return block.return_type(types.int64, *kinds), generate
+
+
+@intrinsic
+def _call_objective(typing: Any, address: Any, rows: Any, n: Any, fitness: Any, features: Any, status: Any) -> Any:
+    return _by_address(OBJECTIVE, (rows, n, fitness, features, status))
+
+
+@intrinsic
+def _call_lookup(
+    typing: Any, address: Any, points: Any, n: Any, d: Any, floats: Any, n_floats: Any, ints: Any, n_ints: Any, out: Any
+) -> Any:
+    return _by_address(LOOKUP, (points, n, d, floats, n_floats, ints, n_ints, out))
+
+
+@intrinsic
+def _call_variation(
+    typing: Any,
+    address: Any,
+    elites: Any,
+    k: Any,
+    parents: Any,
+    n: Any,
+    width: Any,
+    low: Any,
+    high: Any,
+    numbers: Any,
+    n_numbers: Any,
+    key: Any,
+    first: Any,
+    children: Any,
+) -> Any:
+    given = (elites, k, parents, n, width, low, high, numbers, n_numbers, key, first, children)
+    return _by_address(VARIATION, given)
+
+
+@kernel(allocates=False)
+def call_objective(address: int, n: int, rows: Any, fitness: Any, features: Any, status: Any) -> None:
+    """Evaluate n contiguous rows by the block at this address into fitness, features (n, d) and status."""
+    _call_objective(address, rows, n, fitness, features, status)
+
+
+@kernel(allocates=False)
+def call_lookup(address: int, n: int, points: Any, floats: Any, ints: Any, niches: Any) -> None:
+    """Find the niches of n unit-scaled points by the block at this address."""
+    _call_lookup(address, points, n, points.shape[1], floats, floats.shape[0], ints, ints.shape[0], niches)
+
+
+@kernel(allocates=False)
+def call_variation(address: int, first: int, n: int, brood: Any) -> int:
+    """Breed n children by the block at this address; how many were made. The first is evaluation number `first`."""
+    return _call_variation(
+        address,
+        brood.elites,
+        brood.elites.shape[0],
+        brood.parents,
+        n,
+        brood.elites.shape[1],
+        brood.low,
+        brood.high,
+        brood.numbers,
+        brood.numbers.shape[0],
+        brood.key,
+        first,
+        brood.children,
     )
 
 
-def evaluate(address: int, rows: Any, n_features: int, start: int, stop: int, out: tuple[Any, Any, Any]) -> None:
+def evaluate(address: int, rows: Any, start: int, stop: int, out: tuple[Any, Any, Any]) -> None:
     """Evaluate rows start to stop into out = (fitness, features, status)."""
     fitness, features, status = out
     part = slice(start, stop)
-    call_block(address, np.ascontiguousarray(rows[part]), fitness[part], features[part], status[part])
+    rows = np.ascontiguousarray(rows[part])
+    call_objective(address, len(rows), rows, fitness[part], features[part], status[part])

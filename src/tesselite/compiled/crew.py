@@ -83,14 +83,14 @@ def yield_core(typingctx: Any) -> Any:
     return types.void(), codegen
 
 
-@kernel()
+@kernel(allocates=False)
 def publish(control: Any, n_chunks: int) -> None:
     """Offer the chunks of a new batch; every chunk of the one before must be done."""
     atomic_store(control, DONE, 0)
     atomic_store(control, TICKET, n_chunks << 32)
 
 
-@kernel()
+@kernel(allocates=False)
 def claim(control: Any) -> int:
     """The next chunk of the batch on offer, or -1 if none is left."""
     ticket = atomic_load(control, TICKET)
@@ -101,13 +101,13 @@ def claim(control: Any) -> int:
     return -1
 
 
-@kernel()
+@kernel(allocates=False)
 def report_done(control: Any) -> None:
     """Tell that a claimed chunk is done."""
     atomic_add(control, DONE, 1)
 
 
-@kernel()
+@kernel(allocates=False)
 def wait_until_done(control: Any, n_chunks: int) -> bool:
     """Wait for the chunks that other threads are still working on; False if the crew was dismissed before."""
     spins = 0
@@ -120,7 +120,7 @@ def wait_until_done(control: Any, n_chunks: int) -> bool:
     return True
 
 
-@kernel()
+@kernel(allocates=False)
 def wait_for_work(control: Any, spins: int) -> bool:
     """Pause after `spins` vain claims in a row; False when the crew is dismissed."""
     if atomic_load(control, STOP) != 0:
@@ -130,7 +130,7 @@ def wait_for_work(control: Any, spins: int) -> bool:
     return True
 
 
-@kernel()
+@kernel(allocates=False)
 def dismiss(control: Any) -> None:
     """Send the crew home."""
     atomic_store(control, STOP, 1)

@@ -13,9 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tesselite.compiled.kernels import kernel
@@ -112,47 +110,6 @@ def _bits_float(typingctx: Any, x: Any) -> Any:
     return types.float64(types.int64), codegen
 
 
-@intrinsic
-def unowned(typingctx: Any, value: Any) -> Any:
-    """An array, or a tuple with arrays in it, without their reference counts; somebody else must keep them alive.
-
-    Counting references is an atomic operation on memory that all threads share, which costs more than a short row.
-    """
-
-    def strip(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            for i, item in enumerate(kind):
-                stripped = strip(context, builder, item, builder.extract_value(value, i))
-                value = builder.insert_value(value, stripped, i)
-        return value
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return strip(context, builder, signature.args[0], args[0])
-
-    return value(value), codegen
-
-
-@intrinsic
-def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
-    """Have item i of a C-contiguous array, counted through all its axes, fetched into the cache while work goes on."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        byte, integer = ir.IntType(8).as_pointer(), ir.IntType(32)
-        at = builder.bitcast(builder.gep(data, [args[1]]), byte)
-        function = ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer])
-        target = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-        builder.call(target, [at, integer(0), integer(3), integer(1)])  # to read, into every level, data
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), codegen
-
-
 @kernel(inline="always")
 def random_word(key: np.uint64, counter: np.uint64) -> np.uint64:
     """64 random bits: word number `counter` of the stream `key`."""
@@ -193,19 +150,19 @@ def fill_normals(key: np.uint64, first: np.uint64, out: Any) -> None:
     deviations; a value is off by at most 1e-8 from the exact transform of its word.
     """
     m = out.shape[0] // 2
-    normals_of_words(key, first, np.empty(m, np.uint64), np.empty(m), out)
+    normals_of_words(key, first, m, np.empty(m, np.uint64), np.empty(m), out)
 
 
 @kernel()
-def normals_of_words(key: np.uint64, first: np.uint64, words: Any, radius: Any, out: Any) -> None:
-    """`fill_normals` with scratch memory handed in: words and radius, each half as long as `out`."""
+def normals_of_words(key: np.uint64, first: np.uint64, n: int, words: Any, radius: Any, out: Any) -> None:
+    """`fill_normals` from n words, with scratch memory handed in: `words` and `radius`, each half as long as `out`."""
     # In three passes with short bodies: a processor looks some 250 instructions ahead, so that in one pass it would
     # wait for each value's long chain of operations. Made in one, the same normals take twice as long.
     state = key + first * GOLDEN_GAMMA
-    for i in range(words.shape[0]):
+    for i in range(n):
         words[i] = _mixed(state)
         state += GOLDEN_GAMMA
-    for i in range(words.shape[0]):
+    for i in range(n):
         u = _small_float(words[i] >> _U32) + 0.5  # in (0, 2^32), exact
         # u = 2^e (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)); e + 1 is never negative
         bits = np.uint64(_float_bits(u))
@@ -220,7 +177,7 @@ def normals_of_words(key: np.uint64, first: np.uint64, words: Any, radius: Any, 
         p = fma(fma(high, f4, middle), f4, low)
         # -2 log(u / 2^32); rounding may leave it a hair below 0 for the very largest u
         radius[i] = np.sqrt(max(0.0, -2.0 * fma(p, f, (e - 32.0) * _LN2)))
-    for i in range(words.shape[0]):
+    for i in range(n):
         a = (_small_float(words[i] & _LOW31) - 1073741823.5) * (np.pi / 2147483648.0)
         # The sign goes into the radius: bit 31 of the word becomes the float's sign bit.
         r = _bits_float(np.uint64(_float_bits(radius[i])) ^ ((words[i] << _U32) & _SIGN))

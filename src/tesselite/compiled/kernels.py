@@ -165,22 +165,32 @@ class _Announcement(_numba_event.Listener):  # type: ignore[misc]
 _numba_event.register("numba:compile", _Announcement())
 
 
-def kernel(**options: Any) -> Callable[[F], F]:
+def kernel(*, allocates: bool = True, **options: Any) -> Callable[[F], F]:
     """Compile a function to machine code that is kept on disk, releases the GIL and obeys IEEE arithmetic.
 
     `options` go to `numba.njit`. Write one signature per kernel (contiguous float64 and int64 arrays): each further
-    one is compiled again.
+    one is compiled again. A kernel that allocates no arrays should say so: the others count references to arrays
+    whenever they take one out of a tuple, by atomic operations on memory that all threads share.
     """
 
     def decorate(function: F) -> F:
-        settings = {"nogil": True, "error_model": "numpy", **options}
+        settings = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": allocates, **options}
         return compile_cached(function.__module__, lambda cache: cast(F, numba.njit(cache=cache, **settings)(function)))
 
     return decorate
 
 
-def compile_source(source: str, name: str, given: dict[str, Any], digest: str | None, compile: Any) -> Any:  # noqa: A002
-    """Compile the function `name` of generated source, whose other names are `given`, by compile(function, cache).
+def part() -> Callable[[F], F]:
+    """A piece of one kernel that is told apart for its readers alone: it is compiled as if it stood where it is called.
+
+    A call costs milliseconds of compilation for every array that is handed over; a part costs nothing. But it is
+    compiled again wherever it is called, with all the parts in it.
+    """
+    return kernel(inline="always")
+
+
+def compile_block(source: str, given: dict[str, Any], digest: str | None, signature: Any, error_model: str) -> Any:
+    """Compile the function `block` of generated source, whose other names are `given`, to a C function.
 
     With a digest of everything that `given` holds, the machine code is kept on disk beside the source.
     """
@@ -195,18 +205,21 @@ def compile_source(source: str, name: str, given: dict[str, Any], digest: str | 
     module = types.ModuleType(f"tesselite_{Path(folder).name.replace('-', '_')}" if folder else "tesselite_block")
     module.__dict__.update(given)
     exec(builtins.compile(source, str(file) if folder else "<generated>", "exec"), module.__dict__)
-    function = getattr(module, name)
+
+    def compiled(cache: bool) -> Any:
+        return numba.cfunc(signature, nopython=True, cache=cache, error_model=error_model)(module.block)
+
     if not folder:
-        return compile(function, False)
+        return compiled(False)
     sys.modules[module.__name__] = module
     chosen = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder
     try:
         with warnings.catch_warnings():  # Numba warns of what it cannot keep; it then compiles it as ever
             warnings.simplefilter("ignore", numba.NumbaWarning)
-            return compile(function, True)
+            return compiled(True)
     except RuntimeError:
-        return compile(function, False)
+        return compiled(False)
     finally:
         _numba_config.CACHE_DIR = chosen
 

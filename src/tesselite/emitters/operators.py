@@ -8,75 +8,98 @@ or reflection, never by drawing again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_float
+from tesselite.compiled.blocks import CHUNK, Block, Brood, call_variation
 from tesselite.emitters import breeding
 from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 
 Bounds = Literal["clip", "reflect"]
+Floats = npt.NDArray[np.float64]
 VariationFunction = Callable[[Rows, Any, np.random.Generator], Rows]
 
 
-class Bounded(Protocol):
-    """A space of real vectors between bounds."""
+class Operator(ABC):
+    """A compiled operator: a block that draws all its randomness from a key and the number of the evaluation."""
 
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Operator:
-    """A built-in operator: compiled, and drawing all its randomness from a key and the number of the evaluation."""
-
-    name: str
-    code: int
-    parameters: tuple[float, float]
     n_parents: int
-    bounds: Bounds = "clip"
 
+    @property
+    @abstractmethod
+    def address(self) -> int:
+        """Where the block's machine code is; compiled when it is first asked for."""
+
+    @abstractmethod
     def check(self, space: SolutionSpace) -> None:
         """ValueError unless this operator works on such a space."""
-        if self.code == breeding.RESAMPLE:
-            if not isinstance(space, Levels):
-                raise ValueError(f"variation: {self} needs a Levels space, got {space!r}")
-        elif not isinstance(space, Box):
-            raise ValueError(f"variation: {self} needs a Box space, got {space!r}")
+
+    @abstractmethod
+    def numbers(self, space: Any) -> Floats:
+        """What the block needs to know beside the bounds."""
 
     def __call__(self, parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
         """Offspring (n, width) of parents (n, width), or (2, n, width) for an operator of two."""
         self.check(space)
-        pairs = np.ascontiguousarray(parents, dtype=np.float64)
-        if self.n_parents == 1:
-            pairs = np.stack([pairs, pairs])
-        if pairs.ndim != 3 or pairs.shape[0] != 2 or pairs.shape[2] != space.width:
-            wanted = (2, "n", space.width) if self.n_parents == 2 else ("n", space.width)
-            raise ValueError(f"parents: {self} expects shape {wanted}, got {np.shape(parents)}")
-        out = np.empty((pairs.shape[1], space.width))
-        key = rng.integers(0, 2**64, dtype=np.uint64)
-        code, numbers, low, high, levels = self.compiled(space)
-        noise = np.empty(2 * breeding.CHUNK * breeding.words_per_offspring(code, space.width))
-        for start in range(0, len(out), breeding.CHUNK):
-            stop = min(start + breeding.CHUNK, len(out))
-            chosen = np.tile(np.arange(start, stop), (2, 1))
-            part = out[start:stop]
-            breeding.vary(code, numbers, pairs[0], pairs[1], chosen, low, high, levels, key, start, noise, part)
+        rows = np.ascontiguousarray(parents, dtype=np.float64)
+        expected = (2, "n", space.width) if self.n_parents == 2 else ("n", space.width)
+        if rows.ndim != len(expected) or rows.shape[-1] != space.width or rows.shape[0] != 2 == self.n_parents:
+            raise ValueError(f"parents: {self} expects shape {expected}, got {np.shape(parents)}")
+        rows = rows.reshape(-1, space.width)
+        n = len(rows) // self.n_parents
+        out = np.empty((n, space.width))
+        brood = Brood(
+            elites=rows,
+            parents=np.empty((2, CHUNK), np.int64),
+            low=space.low,
+            high=space.high,
+            numbers=self.numbers(space),
+            key=rng.integers(0, 2**64, dtype=np.uint64),
+            children=out,
+        )
+        for start in range(0, n, CHUNK):
+            count = min(CHUNK, n - start)
+            brood.parents[0, :count] = np.arange(start, start + count)
+            brood.parents[1, :count] = brood.parents[0, :count] + (len(rows) - n)
+            call_variation(self.address, start, count, brood._replace(children=out[start:]))
         return out
 
-    def compiled(self, space: Any) -> tuple[int, Any, Any, Any, Any]:
-        """What the kernels in `breeding` take: code, parameters, low, high and levels."""
-        mode = breeding.REFLECT if self.bounds == "reflect" else breeding.CLIP
-        levels = space.values if isinstance(space, Levels) else np.zeros(1)
-        return self.code, np.array([*self.parameters, mode]), space.low, space.high, levels
+
+@dataclass(frozen=True)
+class BuiltIn(Operator):
+    """An operator of this library; its block has its name in `breeding`."""
+
+    name: str
+    parameters: tuple[float, ...]
+    n_parents: int
+    bounds: Bounds = "clip"
+
+    @property
+    def address(self) -> int:
+        """Where the block's machine code is; compiled when it is first asked for."""
+        block: Block = getattr(breeding, self.name)
+        return block.address
+
+    def check(self, space: SolutionSpace) -> None:
+        """ValueError unless this operator works on such a space."""
+        wanted = Levels if self.name == "resample" else Box
+        if not isinstance(space, wanted):
+            raise ValueError(f"variation: {self} needs a {wanted.__name__} space, got {space!r}")
+
+    def numbers(self, space: Any) -> Floats:
+        """The parameters, and how bounds are kept, or the levels."""
+        if isinstance(space, Levels):
+            return np.array([*self.parameters, *space.values])
+        return np.array([*self.parameters, breeding.REFLECT if self.bounds == "reflect" else breeding.CLIP])
 
     def __str__(self) -> str:
-        numbers = self.parameters[: 1 if self.code in (breeding.GAUSSIAN, breeding.RESAMPLE) else 2]
-        words = [repr(x) for x in numbers] + (["reflect"] if self.bounds == "reflect" else [])
+        words = [repr(x) for x in self.parameters] + (["reflect"] if self.bounds == "reflect" else [])
         return f"{self.name}:{','.join(words)}"
 
 
@@ -90,7 +113,7 @@ def _checked(name: str, value: float, low: float, high: float) -> float:
 
 def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:
     """Add a normal step of standard deviation sigma (as a share of the axis) to every value of one parent."""
-    return Operator("gaussian", breeding.GAUSSIAN, (_checked("sigma", sigma, 0, 1e6), 0.0), 1, _mode(bounds))
+    return BuiltIn("gaussian", (_checked("sigma", sigma, 0, 1e6),), 1, _mode(bounds))
 
 
 def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -> Operator:
@@ -100,7 +123,7 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
     eq. 1: x + iso N(0, I) + line (y - x) N(0, 1).
     """
     numbers = (_checked("iso", iso, 0, 1e6), _checked("line", line, 0, 1e6))
-    return Operator("iso_line", breeding.ISO_LINE, numbers, 2, _mode(bounds))
+    return BuiltIn("iso_line", numbers, 2, _mode(bounds))
 
 
 def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = "clip") -> Operator:
@@ -109,7 +132,7 @@ def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = 
     Deb and Goyal, "A combined genetic adaptive search (GeneAS) for engineering design", 1996.
     """
     numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
-    return Operator("polynomial", breeding.POLYNOMIAL, numbers, 1, _mode(bounds))
+    return BuiltIn("polynomial", numbers, 1, _mode(bounds))
 
 
 def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip") -> Operator:
@@ -118,12 +141,12 @@ def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip")
     Deb and Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995.
     """
     numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
-    return Operator("sbx", breeding.SBX, numbers, 2, _mode(bounds))
+    return BuiltIn("sbx", numbers, 2, _mode(bounds))
 
 
 def resample(probability: float = 0.05) -> Operator:
     """Draw each value again with this probability, uniformly among all levels (the paper's hexapod)."""
-    return Operator("resample", breeding.RESAMPLE, (_checked("probability", probability, 0, 1), 0.0), 1)
+    return BuiltIn("resample", (_checked("probability", probability, 0, 1),), 1)
 
 
 def _mode(bounds: Bounds) -> Bounds:

@@ -189,13 +189,13 @@ class CompiledProblem(Problem):
         n, d, n_threads = len(rows), self.features.n, checked_threads(threads)
         out = (np.empty(n), np.empty((n, d)), np.ones(n, np.int64))
         began = time.perf_counter()
-        block.evaluate(address, rows, d, 0, min(n, CHUNK), out)
+        block.evaluate(address, rows, 0, min(n, CHUNK), out)
         # Waking threads costs more than a quick objective's whole batch.
         if (time.perf_counter() - began) * n < _WORTH_THREADS * CHUNK:
             n_threads = 1
         rest = max(0, n - CHUNK)
         in_chunks(
-            lambda start, stop: block.evaluate(address, rows, d, CHUNK + start, CHUNK + stop, out),
+            lambda start, stop: block.evaluate(address, rows, CHUNK + start, CHUNK + stop, out),
             rest,
             CHUNK,
             n_threads,

@@ -7,6 +7,7 @@ and command line are elsewhere; the same loop as machine code is in `tesselite.s
 from __future__ import annotations
 
 import base64
+import functools
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,7 +68,6 @@ class MapElites:
             raise ValueError(f"variation: expected an operator, got the function {name} itself; call it: {name}()")
         if isinstance(self.variation, operators.Operator):
             self.variation.check(solution_space)
-            self._operator = self.variation.compiled(solution_space)
         self.initial = initial
         self.seed = checked_seed(seed)
         self._archive = Archive(
@@ -79,7 +79,6 @@ class MapElites:
         self.variation_key = key(self.seed, Purpose.VARIATION)
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
-        self._children: Rows = np.empty((0, self._archive.width))  # what `ask` breeds into, again and again
 
     @property
     def archive(self) -> Archive:
@@ -131,24 +130,11 @@ class MapElites:
 
         elites, filled = self.archive.solutions, len(self.archive)
         if isinstance(self.variation, operators.Operator):
-            if len(self._children) < n:
-                self._children = np.empty((n, self.archive.width))
-            children = self._children[:n]
-            code, parameters, low, high, levels = self._operator
-            breed(
-                code,
-                parameters,
-                elites,
-                filled,
-                low,
-                high,
-                levels,
-                self.selection_key,
-                self.variation_key,
-                first,
-                children,
-            )
-            return children
+            brood = self.brood
+            if brood.elites is not elites or len(brood.children) != n:
+                brood = self.brood = brood._replace(elites=elites, children=np.empty((n, self.archive.width)))
+            breed(self.variation.address, self.selection_key, first, filled, brood)
+            return brood.children
         rows = np.empty((2, n), np.int64)
         draw_parents(self.selection_key, first, filled, rows)
         pairs = getattr(self.variation, "n_parents", 1) == 2
@@ -164,6 +150,23 @@ class MapElites:
         if len(children) != n:
             raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
         return self._checked_rows("variation", children, n)
+
+    @functools.cached_property
+    def brood(self) -> Any:
+        """What a compiled operator breeds from and into; elites and children change."""
+        from tesselite.compiled.blocks import CHUNK, Brood
+
+        space: Any = self.solution_space
+        assert isinstance(self.variation, operators.Operator)
+        return Brood(
+            elites=self.archive.solutions,
+            parents=np.zeros((2, CHUNK), np.int64),
+            low=space.low,
+            high=space.high,
+            numbers=self.variation.numbers(space),
+            key=self.variation_key,
+            children=np.empty((0, space.width)),
+        )
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""

@@ -10,7 +10,7 @@ from tesselite.compiled.kernels import kernel
 Floats = npt.NDArray[np.float64]
 
 
-@kernel()
+@kernel(allocates=False)
 def scale_rows(
     features: Floats, valid: npt.NDArray[np.bool_], low: Floats, high: Floats, per_unit: Floats, unit: Floats
 ) -> int:
@@ -28,7 +28,7 @@ def scale_rows(
     return n_outside
 
 
-@kernel()
+@kernel(allocates=False)
 def all_valid(fitness: Floats, features: Floats, valid: npt.NDArray[np.bool_]) -> bool:
     """Whether all rows are marked valid, and fitness (n,) and features (n, d) are finite throughout."""
     result = True

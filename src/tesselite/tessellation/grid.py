@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.features import FeatureSpace
+
+if TYPE_CHECKING:
+    from tesselite.compiled.blocks import Lookup
 
 MAX_NICHES = 2**63 - 1  # niche numbers are int64
 # Scaling to the unit cube and back to cells rounds: without this hair, 22 of the whole numbers below 49 would fall
@@ -74,11 +78,17 @@ class GridTessellation:
 
     def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
+        niches = np.empty(len(unit), np.int64)
+        self.lookup.find(np.ascontiguousarray(unit), niches)
+        return niches
+
+    @functools.cached_property
+    def lookup(self) -> Lookup:
+        """How compiled code finds a niche."""
+        from tesselite.compiled.blocks import Lookup
         from tesselite.tessellation.grid_cells import find_cells
 
-        niches = np.empty(len(unit), np.int64)
-        find_cells(np.ascontiguousarray(unit), niches, 0, len(unit), self.counts, self.strides, self.shift)
-        return niches
+        return Lookup(find_cells, np.array([self.shift, *self.counts]), self.strides)
 
     def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:
         """The cell numbers (n, d) along each axis of niches (n,)."""

@@ -22,6 +22,7 @@ from tesselite.spaces.features import FeatureSpace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tesselite.compiled.blocks import Lookup
     from tesselite.spaces.features import Sampler
     from tesselite.tessellation.cvt import ConstructionRecord
     from tesselite.tessellation.nearest import Index
@@ -86,6 +87,11 @@ class VoronoiTessellation:
         from tesselite.tessellation.nearest import build_index
 
         return build_index(self.unit_centroids, self.p)
+
+    @property
+    def lookup(self) -> Lookup:
+        """How compiled code finds a niche."""
+        return self.index.lookup
 
     def niche_of(self, features: npt.ArrayLike, threads: int | None = None) -> Any:
         """The niche of one feature vector (d,), as an int, or of each of (n, d) rows, as an int64 array (n,).

@@ -9,9 +9,12 @@ they pay, is in `principal`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.integers import (
     COLUMNS,
@@ -31,6 +34,8 @@ from tesselite.tessellation.nearest.principal import principal_parts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Halves = npt.NDArray[np.int32]
+Shorts = npt.NDArray[np.int16]
 
 _BLOCK = 8 * ROWS  # rows that meet a panel while it is cached
 _REACH = 2.0  # points that are farther out than so many times the farthest centroid are scaled down
@@ -38,11 +43,42 @@ _GROUPS = 320  # of panels, whose maxima are kept, at most; of half as many rows
 _CHUNK = 16_384  # centroids that are rounded at a time
 
 # Floats of the table: 1 / step and step of a point, unit of a score, largest length of a point, largest length of a
-# centroid and of its rounding error, slack of sums in double precision, error of a part; then center and components.
+# centroid and of its rounding error, slack of sums in double precision, error of a part; then center, components and
+# centroids.
 _HEAD = 8
-# Ints: panels, steps (pairs of coordinates), panels in a group, components (0: all coordinates), the same in eights;
-# then biases and panels.
+# Ints: panels, steps (pairs of coordinates), panels in a group, components (0: all coordinates), the same in eights,
+# where in the floats the centroids start, how many there are; then biases and panels.
 _INT_HEAD = 8
+
+
+class Filter(NamedTuple):
+    """The tables of a filter, unpacked."""
+
+    floats: Floats
+    bias: Halves
+    panels: Shorts
+    n_panels: int
+    steps: int
+    in_group: int
+    n_groups: int
+    n_parts: int  # 0: all coordinates
+    in_eights: int
+    centroids: int  # where they start in `floats`
+    k: int
+
+
+class Rounded(NamedTuple):
+    """Scratch for a block of rows, rounded to integers: what they are, and how they score."""
+
+    xs: Halves  # pairs of integers, in tiles of six rows
+    y: Floats
+    gaps: Floats
+    lengths: Floats
+    scales: Floats  # 1, less for rows that are too far out, -1 for those that cannot be filtered
+    errors: Floats  # of the scores
+    maxima: Halves  # in each group of panels, eight lanes a row
+    scores: Halves  # of a row with a panel
+    scaled: Halves  # biases for a row that is scaled down
 
 
 def filter_tables(centroids: Floats, center: Floats, components: Floats | None = None) -> tuple[Floats, Ints]:
@@ -91,7 +127,8 @@ def filter_tables(centroids: Floats, center: Floats, components: Floats | None =
         columns = np.zeros((d, in_eights))
         columns[:, :q] = components.T
         parts.append(np.ascontiguousarray(columns.reshape(d, -1, LANES).transpose(1, 0, 2)).ravel())
-    return np.concatenate(parts), ints
+    ints[5:7] = sum(len(part) for part in parts), k
+    return np.concatenate([*parts, centroids.ravel()]), ints
 
 
 def expected_candidates(centroids: Floats, floats: Floats) -> float:
@@ -102,6 +139,27 @@ def expected_candidates(centroids: Floats, floats: Floats) -> float:
     probes = rows[:: -(-len(rows) // 64)]
     counts = [((rows - probe) ** 2).sum(axis=1) <= doubt for probe in probes]
     return float(np.mean([count.sum() - 1 for count in counts])) * len(centroids) / len(rows) + 1.0
+
+
+@kernel()
+def _unpacked(floats: Floats, ints: Ints) -> Filter:
+    n_panels, in_group = ints[0], ints[2]
+    halves, shorts = ints.view(np.int32), ints.view(np.int16)
+    bias = 2 * _INT_HEAD
+    panels = 2 * (bias + n_panels * COLUMNS)
+    return Filter(
+        floats,
+        halves[bias:],
+        shorts[panels:],
+        n_panels,
+        ints[1],
+        in_group,
+        -(-n_panels // in_group),
+        ints[3],
+        ints[4],
+        ints[5],
+        ints[6],
+    )
 
 
 @kernel()
@@ -120,44 +178,45 @@ def _length(y: Floats, first: int, n: int) -> float:
 
 
 @kernel()
-def _squared(points: Floats, row: int, centroids: Floats, c: int) -> float:
-    """The squared distance of the definition: the axes in order."""
+def _squared(points: Floats, row: int, floats: Floats, at: int) -> float:
+    """The squared distance of the definition, the axes in order, to the centroid at floats[at:]."""
     square = 0.0
     for j in range(points.shape[1]):
-        u = points[row, j] - centroids[c, j]
+        u = points[row, j] - floats[at + j]
         square += u * u
     return square
 
 
 @kernel()
 def _challenge(
-    points: Floats, row: int, centroids: Floats, c: int, champion: int, near: float, exact: float
+    points: Floats, row: int, f: Filter, c: int, champion: int, near: float, exact: float
 ) -> tuple[int, float, float]:
     """The nearer of centroid c and the champion (-1: none yet), and its squares; the lower id on ties.
 
     `near` is summed in any order, `exact` in that of the definition, which is slower: -1 where not needed so far.
     """
-    d = points.shape[1]
     if champion < 0:
         return c, -1.0, -1.0
+    d = points.shape[1]
+    holder, challenger = f.centroids + champion * d, f.centroids + c * d
     if near < 0.0:
-        near = row_square(points, row * d, centroids, champion * d, d)
-    square = row_square(points, row * d, centroids, c * d, d)
+        near = row_square(points, row * d, f.floats, holder, d)
+    square = row_square(points, row * d, f.floats, challenger, d)
     doubt = (d + 16) * 2.0**-52 * near + 1e-290
     if square > near + doubt:
         return champion, near, exact
     if square < near - doubt:
         return c, square, -1.0
     if exact < 0.0:
-        exact = _squared(points, row, centroids, champion)
-    other = _squared(points, row, centroids, c)
+        exact = _squared(points, row, f.floats, holder)
+    other = _squared(points, row, f.floats, challenger)
     if other < exact or (other == exact and c < champion):
         return c, square, other
     return champion, near, exact
 
 
 @kernel()
-def _round_row(y: Floats, first: int, n: int, floats: Floats, halves: npt.NDArray[np.int16], at: int) -> float:
+def _round_row(y: Floats, first: int, n: int, floats: Floats, halves: Shorts, at: int) -> float:
     """Round y[first:first + n] to integers, pairs of which go to halves[at:], a tile's height apart; the error."""
     per_step, step = floats[0], floats[1]
     a = b = 0.0
@@ -177,29 +236,28 @@ def _round_row(y: Floats, first: int, n: int, floats: Floats, halves: npt.NDArra
 
 
 @kernel()
-def _prepare(
-    points: Floats,
-    first: int,
-    n: int,
-    floats: Floats,
-    ints: Ints,
-    xs: npt.NDArray[np.int32],
-    y: Floats,
-    gaps: Floats,
-    lengths: Floats,
-    scales: Floats,
-    errors: Floats,
-) -> None:
+def _left_over(gaps: Floats, r: int, d: int, inside: float) -> float:
+    """The length of what is left of row r of gaps (d, 6) beside parts of length `inside`."""
+    a = b = 0.0
+    for j in range(0, d - 1, 2):
+        a += gaps[j * ROWS + r] * gaps[j * ROWS + r]
+        b += gaps[(j + 1) * ROWS + r] * gaps[(j + 1) * ROWS + r]
+    if d % 2:
+        a += gaps[(d - 1) * ROWS + r] * gaps[(d - 1) * ROWS + r]
+    return np.sqrt(max((a + b) - inside * inside, 0.0))
+
+
+@kernel()
+def _prepare(points: Floats, first: int, n: int, f: Filter, s: Rounded) -> None:
     """Round rows first..first + n: their integers, their lengths, and the errors of their scores.
 
     Rows that are too far out are scaled down; a scale of -1 says that a row, or the filter, is not usable.
-    Scratch: `y` (6 * width,) and, for principal parts, `gaps` (6 * d,).
     """
-    d = points.shape[1]
-    steps, q, in_eights = ints[1], ints[3], ints[4]
+    d, q = points.shape[1], f.n_parts
     width = d if q == 0 else q + 1
-    stride = d if q == 0 else in_eights + 1
-    halves = xs.view(np.int16)
+    stride = d if q == 0 else f.in_eights + 1
+    floats, y, gaps = f.floats, s.y, s.gaps
+    shorts = s.xs.view(np.int16)
     for t in range(0, n, ROWS):
         height = min(ROWS, n - t)
         if q == 0:
@@ -210,31 +268,24 @@ def _prepare(
             for r in range(height):
                 for j in range(d):
                     gaps[j * ROWS + r] = points[first + t + r, j] - floats[_HEAD + j]
-            for eight in range(0, in_eights, LANES):
+            for eight in range(0, f.in_eights, LANES):
                 project_rows(gaps, d, floats, _HEAD + d + eight * d, y, eight, stride)
         for r in range(height):
             at = r * stride
             if q > 0:
-                a = b = 0.0
-                for j in range(0, d - 1, 2):
-                    a += gaps[j * ROWS + r] * gaps[j * ROWS + r]
-                    b += gaps[(j + 1) * ROWS + r] * gaps[(j + 1) * ROWS + r]
-                if d % 2:
-                    a += gaps[(d - 1) * ROWS + r] * gaps[(d - 1) * ROWS + r]
-                inside = _length(y, at, q)
-                y[at + q] = np.sqrt(max((a + b) - inside * inside, 0.0))
+                y[at + q] = _left_over(gaps, r, d, _length(y, at, q))
             length = _length(y, at, width)
-            lengths[t + r], scales[t + r] = length, -1.0
+            s.lengths[t + r], s.scales[t + r] = length, -1.0
             if floats[3] > 0.0 and length < 1e100:  # false for NaN too
                 scale = 1.0
                 if length > floats[3]:
                     scale = (1.0 - 1e-12) * floats[3] / length
                     for j in range(at, at + width):
                         y[j] *= scale
-                error = _round_row(y, at, width, floats, halves, 2 * (t * steps + r)) + floats[7] * scale * length
+                error = _round_row(y, at, width, floats, shorts, 2 * (t * f.steps + r)) + floats[7] * scale * length
                 reach = length + floats[4]
-                scales[t + r] = scale
-                errors[t + r] = (
+                s.scales[t + r] = scale
+                s.errors[t + r] = (
                     error * floats[4]
                     + (scale * length + error) * floats[5]
                     + (0.51 if scale == 1.0 else 1.51) * floats[2]  # the bias is rounded once, or twice
@@ -243,37 +294,34 @@ def _prepare(
 
 
 @kernel()
-def _enter_maxima(
-    xs: npt.NDArray[np.int32],
-    n: int,
-    ints: Ints,
-    bias: npt.NDArray[np.int32],
-    panels: npt.NDArray[np.int16],
-    maxima: npt.NDArray[np.int32],
-) -> None:
+def _enter_maxima(n: int, f: Filter, s: Rounded) -> None:
     """The largest scores of n rows in each group of panels: eight lanes a row, rows in sixes, groups one by one."""
-    n_panels, steps, in_group = ints[0], ints[1], ints[2]
     tiles = -(-n // ROWS)
-    for i in range(-(-n_panels // in_group) * tiles * ROWS * LANES):
-        maxima[i] = LOWEST
-    for q in range(n_panels):
-        to = q // in_group * tiles * ROWS * LANES
+    for i in range(f.n_groups * tiles * ROWS * LANES):
+        s.maxima[i] = LOWEST
+    for p in range(f.n_panels):
+        panel, bias = p * f.steps * 2 * COLUMNS, p * COLUMNS
+        to = p // f.in_group * tiles * ROWS * LANES
         if n <= 2:
             for r in range(n):
-                row_maxima(xs, r, steps, panels, q * steps * 2 * COLUMNS, bias, q * COLUMNS, maxima, to + r * LANES)
-            continue
-        for t in range(tiles):
-            tile_maxima(
-                xs,
-                t * steps * ROWS,
-                steps,
-                panels,
-                q * steps * 2 * COLUMNS,
-                bias,
-                q * COLUMNS,
-                maxima,
-                to + t * ROWS * LANES,
-            )
+                row_maxima(s.xs, r, f.steps, f.panels, panel, f.bias, bias, s.maxima, to + r * LANES)
+        else:
+            for t in range(tiles):
+                x_at = t * f.steps * ROWS
+                tile_maxima(s.xs, x_at, f.steps, f.panels, panel, f.bias, bias, s.maxima, to + t * ROWS * LANES)
+
+
+@kernel()
+def _scale_row(r: int, x_at: int, stride: int, f: Filter, s: Rounded) -> None:
+    """The maxima of a row that was scaled down, as `_enter_maxima`: with biases that are scaled down as well."""
+    for c in range(f.n_panels * COLUMNS):
+        s.scaled[c] = np.int32(s.scales[r] * f.bias[c]) if f.bias[c] != LOWEST else LOWEST
+    for p in range(f.n_panels):
+        to = r * LANES + p // f.in_group * stride
+        if p % f.in_group == 0:
+            for i in range(LANES):
+                s.maxima[to + i] = LOWEST
+        row_maxima(s.xs, x_at, f.steps, f.panels, p * f.steps * 2 * COLUMNS, s.scaled, p * COLUMNS, s.maxima, to)
 
 
 @kernel()
@@ -283,137 +331,100 @@ def _limit(score: float) -> int:
 
 
 @kernel()
-def _among_groups(
+def _limit_of_square(near: float, r: int, f: Filter, s: Rounded) -> int:
+    """The least score, by parts, of a centroid whose squared distance to row r may be as little as `near`."""
+    return _limit((0.5 * s.scales[r] * (s.lengths[r] * s.lengths[r] - near) - s.errors[r]) / f.floats[2])
+
+
+@kernel()
+def _search_group(
     points: Floats,
     row: int,
-    centroids: Floats,
-    xs: npt.NDArray[np.int32],
+    r: int,
     x_at: int,
-    ints: Ints,
-    bias: npt.NDArray[np.int32],
-    panels: npt.NDArray[np.int16],
-    maxima: npt.NDArray[np.int32],
-    at: int,
-    stride: int,
-    unit: float,
-    length: float,
-    scale: float,
-    error: float,
-    scores: npt.NDArray[np.int32],
-) -> int:
-    """The nearest centroid of a row whose maxima are at maxima[at + group * stride:]; `scores` (16,) is scratch."""
-    d = points.shape[1]
-    n_panels, steps, in_group, by_parts = ints[0], ints[1], ints[2], ints[3] > 0
-    n_groups = -(-n_panels // in_group)
-    champion, near, exact = -1, -1.0, -1.0
-    best = strided_maximum(maxima, at, stride, n_groups)
-    # By parts: first only the nearest by its parts, whose distance then bounds the others'.
-    limit = best if by_parts else _limit(best - 2.0 * error / unit)
-    for turn in range(2 if by_parts else 1):
-        for group in range(n_groups):
-            if not any_reaches(maxima, at + group * stride, limit):
+    group: int,
+    bias: Halves,
+    found: tuple[int, float, float, int],
+    tighten: bool,
+    f: Filter,
+    s: Rounded,
+) -> tuple[int, float, float, int]:
+    """Challenge the champion by the centroids of a group of panels that reach the limit; with `tighten` that rises.
+
+    `found` is (champion, near, exact, limit), before and after.
+    """
+    champion, near, exact, limit = found
+    for p in range(group * f.in_group, min((group + 1) * f.in_group, f.n_panels)):
+        mask = row_hits(s.xs, x_at, f.steps, f.panels, p * f.steps * 2 * COLUMNS, bias, p * COLUMNS, limit, s.scores)
+        while mask != 0:
+            i = lowest_bit(mask)
+            mask &= mask - 1
+            c = p * COLUMNS + i
+            if c == champion or s.scores[i] < limit:
                 continue
-            for panel in range(group * in_group, min((group + 1) * in_group, n_panels)):
-                mask = row_hits(
-                    xs, x_at, steps, panels, panel * steps * 2 * COLUMNS, bias, panel * COLUMNS, limit, scores
-                )
-                while mask != 0:
-                    i = lowest_bit(mask)
-                    mask &= mask - 1
-                    c = panel * COLUMNS + i
-                    if c == champion or scores[i] < limit:
-                        continue
-                    before = champion
-                    champion, near, exact = _challenge(points, row, centroids, c, champion, near, exact)
-                    if turn == 1 and champion != before:
-                        limit = _limit((0.5 * scale * (length * length - near) - error) / unit)
-            if by_parts and turn == 0:
-                near = row_square(points, row * d, centroids, champion * d, d)
-                limit = _limit((0.5 * scale * (length * length - near) - error) / unit)
-                break
-    return champion
+            before = champion
+            champion, near, exact = _challenge(points, row, f, c, champion, near, exact)
+            if tighten and champion != before:
+                limit = _limit_of_square(near, r, f, s)
+    return champion, near, exact, limit
 
 
 @kernel()
-def _scale_row(
-    scale: float,
-    xs: npt.NDArray[np.int32],
-    x_at: int,
-    ints: Ints,
-    bias: npt.NDArray[np.int32],
-    panels: npt.NDArray[np.int16],
-    scaled: npt.NDArray[np.int32],
-    maxima: npt.NDArray[np.int32],
-    at: int,
-    stride: int,
-) -> None:
-    """The maxima of a row that was scaled down, as `_enter_maxima`: with biases that are scaled down as well."""
-    n_panels, steps, in_group = ints[0], ints[1], ints[2]
-    for c in range(n_panels * COLUMNS):
-        scaled[c] = np.int32(scale * bias[c]) if bias[c] != LOWEST else LOWEST
-    for panel in range(n_panels):
-        to = at + panel // in_group * stride
-        if panel % in_group == 0:
-            for i in range(LANES):
-                maxima[to + i] = LOWEST
-        row_maxima(xs, x_at, steps, panels, panel * steps * 2 * COLUMNS, scaled, panel * COLUMNS, maxima, to)
+def _among_groups(points: Floats, row: int, r: int, stride: int, f: Filter, s: Rounded) -> int:
+    """The nearest centroid of a row, the block's row r, whose maxima are at maxima[r * LANES + group * stride:]."""
+    d, at = points.shape[1], r * LANES
+    x_at = r // ROWS * f.steps * ROWS + r % ROWS
+    bias = f.bias
+    if s.scales[r] < 1.0:
+        bias = s.scaled
+        _scale_row(r, x_at, stride, f, s)
+    best = strided_maximum(s.maxima, at, stride, f.n_groups)
+    by_parts = f.n_parts > 0
+    if by_parts:
+        # Who is nearest by its parts comes first: its distance then bounds the others'.
+        group = 0
+        while not any_reaches(s.maxima, at + group * stride, best):
+            group += 1
+        champion, _, exact, _ = _search_group(points, row, r, x_at, group, bias, (-1, -1.0, -1.0, best), False, f, s)
+        near = row_square(points, row * d, f.floats, f.centroids + champion * d, d)
+        found = champion, near, exact, _limit_of_square(near, r, f, s)
+    else:
+        found = -1, -1.0, -1.0, _limit(best - 2.0 * s.errors[r] / f.floats[2])
+    for group in range(f.n_groups):
+        if any_reaches(s.maxima, at + group * stride, found[3]):
+            found = _search_group(points, row, r, x_at, group, bias, found, by_parts, f, s)
+    return found[0]
 
 
-@kernel()
-def filtered_rows(
-    points: Floats, out: Ints, start: int, stop: int, centroids: Floats, floats: Floats, ints: Ints
-) -> None:
-    """out[start:stop] = ids of the nearest centroids, the lowest on ties."""
-    d = points.shape[1]
-    n_panels, steps, q, in_eights = ints[0], ints[1], ints[3], ints[4]
-    n_groups = -(-n_panels // ints[2])
-    bias = ints.view(np.int32)[2 * _INT_HEAD : 2 * _INT_HEAD + n_panels * COLUMNS]
-    panels = ints.view(np.int16)[4 * _INT_HEAD + 2 * n_panels * COLUMNS :]
-    unit = floats[2]
-    rows = _BLOCK if n_groups <= _GROUPS // 2 else _BLOCK // 2
-    block = min(rows, -(-(stop - start) // ROWS) * ROWS)
-    xs = np.zeros(block * steps, np.int32)
-    y = np.zeros(ROWS * (d if q == 0 else in_eights + 1))
-    gaps = np.zeros(ROWS * d if q > 0 else 1)
-    lengths, scales, errors = np.empty(block), np.empty(block), np.empty(block)
-    maxima = np.empty(n_groups * block * LANES, np.int32)
-    scores = np.empty(COLUMNS, np.int32)
-    scaled = np.empty(0, np.int32)
-    for first in range(start, stop, rows):
-        n = min(rows, stop - first)
-        stride = -(-n // ROWS) * ROWS * LANES
-        _prepare(points, first, n, floats, ints, xs, y, gaps, lengths, scales, errors)
-        _enter_maxima(xs, n, ints, bias, panels, maxima)
-        for r in range(n):
+@lookup_block
+def find_filtered(points: Floats, floats: Floats, ints: Ints, niches: Ints) -> None:
+    """Nearest centroids by the filter of `filter_tables`."""
+    n, d = points.shape
+    f = _unpacked(floats, ints)
+    rows = _BLOCK if f.n_groups <= _GROUPS // 2 else _BLOCK // 2
+    block = min(rows, -(-n // ROWS) * ROWS)
+    s = Rounded(
+        np.zeros(block * f.steps, np.int32),
+        np.zeros(ROWS * (d if f.n_parts == 0 else f.in_eights + 1)),
+        np.zeros(ROWS * d if f.n_parts > 0 else 1),
+        np.empty(block),
+        np.empty(block),
+        np.empty(block),
+        np.empty(f.n_groups * block * LANES, np.int32),
+        np.empty(COLUMNS, np.int32),
+        np.empty(f.n_panels * COLUMNS, np.int32),
+    )
+    for first in range(0, n, rows):
+        count = min(rows, n - first)
+        stride = -(-count // ROWS) * ROWS * LANES
+        _prepare(points, first, count, f, s)
+        _enter_maxima(count, f, s)
+        for r in range(count):
             row = first + r
-            x_at = r // ROWS * steps * ROWS + r % ROWS
-            biases = bias
-            if 0.0 < scales[r] < 1.0:
-                if len(scaled) == 0:
-                    scaled = np.empty(n_panels * COLUMNS, np.int32)
-                biases = scaled
-                _scale_row(scales[r], xs, x_at, ints, bias, panels, scaled, maxima, r * LANES, stride)
-            if scales[r] > 0.0:
-                out[row] = _among_groups(
-                    points,
-                    row,
-                    centroids,
-                    xs,
-                    x_at,
-                    ints,
-                    biases,
-                    panels,
-                    maxima,
-                    r * LANES,
-                    stride,
-                    unit,
-                    lengths[r],
-                    scales[r],
-                    errors[r],
-                    scores,
-                )
+            if s.scales[r] > 0.0:
+                niches[row] = _among_groups(points, row, r, stride, f, s)
             else:
                 champion, near, exact = 0, -1.0, -1.0
-                for c in range(1, len(centroids)):
-                    champion, near, exact = _challenge(points, row, centroids, c, champion, near, exact)
-                out[row] = champion
+                for c in range(1, f.k):
+                    champion, near, exact = _challenge(points, row, f, c, champion, near, exact)
+                niches[row] = champion

@@ -1,16 +1,20 @@
 """Index: exact nearest-centroid look-up of whole batches, and which index suits which centroids.
 
-The compiled searches live in `rows`, `tree`, `table` and `filtered`.
+The compiled searches live in `tree`, `table` and `filtered`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.threads import checked_threads, in_chunks
+
+if TYPE_CHECKING:
+    from tesselite.compiled.blocks import Lookup
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -24,21 +28,15 @@ KINDS = ("brute", "tree", "table", "panels", "principal")
 class Index:
     """Exact nearest-centroid look-up in unit-scaled space; the lowest id on ties, whatever the kind.
 
-    `kind` says how it searches; `code`, `floats` and `ints` are what the compiled `find_rows` needs, with
-    `centroids` (k, d) and `p`.
+    `kind` says how it searches `centroids` (k, d), and `lookup` is that as machine code.
     """
 
     kind: str
-    code: int
     centroids: Floats
-    p: float
-    floats: Floats
-    ints: Ints
+    lookup: Lookup
 
     def query(self, unit_points: Floats, threads: int | None = None) -> Ints:
         """Ids of the nearest centroids of (n, d) unit-scaled points, shape (n,)."""
-        from tesselite.tessellation.nearest.rows import find_rows
-
         points = np.ascontiguousarray(unit_points, dtype=np.float64)
         out = np.empty(len(points), np.int64)
         # Small batches are not worth a thread.
@@ -47,7 +45,7 @@ class Index:
         threads = checked_threads(threads) if work > 2_000_000 else 1
 
         def find(start: int, stop: int) -> None:
-            find_rows(points, out, start, stop, self.code, self.centroids, self.floats, self.ints, self.p)
+            self.lookup.find(points[start:stop], out[start:stop])
 
         in_chunks(find, len(points), len(points) // (8 * threads) + 1 if threads > 1 else len(points) + 1, threads)
         return out
@@ -55,7 +53,7 @@ class Index:
     @property
     def nbytes(self) -> int:
         """Memory of the tables, in bytes."""
-        return self.floats.nbytes + self.ints.nbytes
+        return self.lookup.floats.nbytes + self.lookup.ints.nbytes
 
 
 def choose_kind(k: int, d: int, p: float) -> str:
@@ -75,11 +73,11 @@ def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None)
     A "table" is for two features and p = 2, "panels" and "principal" (by leading principal components) for p = 2;
     "tree" and "brute" are for all.
     """
-    from tesselite.tessellation.nearest import rows
-    from tesselite.tessellation.nearest.filtered import expected_candidates, filter_tables
+    from tesselite.compiled.blocks import Lookup
+    from tesselite.tessellation.nearest.filtered import expected_candidates, filter_tables, find_filtered
     from tesselite.tessellation.nearest.principal import leading_components, worthwhile_components
-    from tesselite.tessellation.nearest.table import candidate_table
-    from tesselite.tessellation.nearest.tree import tree_tables
+    from tesselite.tessellation.nearest.table import find_in_table, table_tables
+    from tesselite.tessellation.nearest.tree import find_by_all, find_in_tree, tree_tables
 
     centroids = np.ascontiguousarray(unit_centroids, dtype=np.float64)
     k, d = centroids.shape
@@ -101,17 +99,13 @@ def build_index(unit_centroids: Floats, p: float = 2.0, kind: str | None = None)
             center, components, _ = leading_components(centroids, min(24, d))
         tables = filter_tables(centroids, center, components)
         if not (chosen and d <= _TREE_DIMENSIONS and expected_candidates(centroids, tables[0]) > 8.0):
-            return Index(kind, rows.FILTERED, centroids, 2.0, *tables)
+            return Index(kind, centroids, Lookup(find_filtered, *tables))
         kind = "tree"  # too crowded for integers to tell centroids apart
-    floats, ints = tree_tables(centroids, with_nodes=kind != "brute")
-    code = rows.TREE if kind != "brute" else rows.BRUTE
     if kind == "table":
         inside = bool(((centroids >= 0.0) & (centroids <= 1.0)).all())
-        table = candidate_table(centroids) if inside else None
-        if table is None:
-            kind = "tree"
-        else:
-            ints[4] = len(ints)
-            ints = np.concatenate([ints, table])
-            code = rows.TABLE
-    return Index(kind, code, centroids, float(p), floats, ints)
+        table = table_tables(centroids) if inside else None
+        if table is not None:
+            return Index(kind, centroids, Lookup(find_in_table, *table))
+        kind = "tree"
+    find = find_in_tree if kind == "tree" else find_by_all
+    return Index(kind, centroids, Lookup(find, *tree_tables(centroids, p, with_nodes=kind == "tree")))

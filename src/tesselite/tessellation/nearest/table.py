@@ -10,12 +10,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.fast_math import prefetch
+from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.memory import prefetch
+from tesselite.tessellation.nearest.tree import SQUARE, finite, new_scratch, tree_search, tree_tables
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+TABLE, CENTROIDS, N_CENTROIDS = 5, 6, 7  # in the tree's header: where they start, and how many there are
+
+_FETCHED = 32  # look-ups whose parts of the table are fetched ahead together
+_SMALL = 4096  # a table of so few centroids is in the cache anyway
 _MARGIN = 1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
 
 
@@ -149,10 +155,11 @@ def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, bucket
     return used
 
 
-def candidate_table(centroids: Floats) -> Ints | None:
-    """The table's ints [side, heads, candidate ids] for (k, 2) unit-scaled centroids; None where it does not pay.
+def table_tables(centroids: Floats) -> tuple[Floats, Ints] | None:
+    """The flat tables for (k, 2) centroids of the unit square: a tree's, and then centroids and table.
 
-    It does not pay if the centroids crowd so much that squares would have many candidates.
+    The table is [side, heads, candidate ids]. None if it does not pay:
+    the centroids crowd so much that squares would have many candidates.
     """
     k = len(centroids)
     # Finer squares have fewer candidates; a million centroids must not need more than some hundred megabytes.
@@ -169,43 +176,47 @@ def candidate_table(centroids: Floats) -> Ints | None:
     used = fill_table(centroids, side, starts, members, buckets, heads, ids)
     if used < 0:
         return None
-    return np.concatenate([np.array([side], np.int64), heads, ids[:used]])
+    floats, ints = tree_tables(centroids, 2.0, with_nodes=True)
+    ints[TABLE], ints[CENTROIDS], ints[N_CENTROIDS] = len(ints), len(floats), k
+    return np.concatenate([floats, centroids.ravel()]), np.concatenate([ints, [side], heads, ids[:used]])
 
 
 @kernel()
-def _squared(x: float, y: float, centroids: Floats, c: int) -> float:
-    u = x - centroids[np.uintp(c), np.uintp(0)]
-    v = y - centroids[np.uintp(c), np.uintp(1)]
+def _squared(x: float, y: float, floats: Floats, at: int) -> float:
+    u = x - floats[np.uintp(at)]
+    v = y - floats[np.uintp(at + 1)]
     return float(u * u + v * v)
 
 
 @kernel()
-def fetch_candidates(points: Floats, start: int, stop: int, centroids: Floats, ints: Ints, at: int) -> None:
-    """Have the squares of rows start to stop, and then their candidates, fetched into the cache.
+def _fetch_candidates(points: Floats, start: int, stop: int, floats: Floats, ints: Ints) -> None:
+    """Prefetch the squares of points [start, stop), and then their candidates.
 
     Look-ups are scattered over a large table: one after the other, each would wait for memory twice.
     """
-    side = ints[at]
+    table, centroids = ints[TABLE], ints[CENTROIDS]
+    side = ints[table]
     for again in range(2):
         for i in range(start, stop):
             x, y = points[i, 0], points[i, 1]
             if 0.0 <= x <= 1.0 and 0.0 <= y <= 1.0:
                 column = min(int(x * side), side - 1)
                 row = min(int(y * side), side - 1)
-                head = at + 1 + 2 * (row * side + column)
+                head = table + 1 + 2 * (row * side + column)
                 if again == 0:
                     prefetch(ints, head)
                 elif ints[head] >= 0:
                     for word in (ints[head], ints[head + 1]):
-                        prefetch(centroids, 2 * (word & 0xFFFFFFFF))
-                        prefetch(centroids, 2 * (word >> 32))
+                        prefetch(floats, centroids + 2 * (word & 0xFFFFFFFF))
+                        prefetch(floats, centroids + 2 * (word >> 32))
                 else:
-                    prefetch(ints, at + 1 + 2 * side * side + ints[head + 1])
+                    prefetch(ints, table + 1 + 2 * side * side + ints[head + 1])
 
 
 @kernel()
-def table_search(x: float, y: float, centroids: Floats, ints: Ints, at: int) -> int:
-    """Id of the centroid nearest to a point of the unit square; the table is at ints[at:]."""
+def _table_search(x: float, y: float, floats: Floats, ints: Ints) -> int:
+    """Id of the centroid nearest to a point of the unit square."""
+    at, centroids = ints[TABLE], ints[CENTROIDS]
     side = ints[at]
     column = min(int(x * side), side - 1)
     row = min(int(y * side), side - 1)
@@ -214,19 +225,35 @@ def table_search(x: float, y: float, centroids: Floats, ints: Ints, at: int) -> 
     first, second = ints[head], ints[head + np.uintp(1)]
     if first >= 0:  # always four distances: which of them count is no branch to mispredict
         a, b, c, d = first & 0xFFFFFFFF, first >> 32, second & 0xFFFFFFFF, second >> 32
-        best, best_id = _squared(x, y, centroids, a), a
-        other = _squared(x, y, centroids, b)
+        best, best_id = _squared(x, y, floats, centroids + 2 * a), a
+        other = _squared(x, y, floats, centroids + 2 * b)
         best_id = b if other < best else best_id
         best = other if other < best else best
-        other = _squared(x, y, centroids, c)
+        other = _squared(x, y, floats, centroids + 2 * c)
         best_id = c if other < best else best_id
         best = other if other < best else best
-        other = _squared(x, y, centroids, d)
+        other = _squared(x, y, floats, centroids + 2 * d)
         return int(d if other < best else best_id)
     at += 2 * side * side + second
     best, best_id = np.inf, 0
     for i in range(at, at - 1 - first):
-        other = _squared(x, y, centroids, ints[i])
+        other = _squared(x, y, floats, centroids + 2 * ints[i])
         if other < best:
             best, best_id = other, int(ints[i])
     return best_id
+
+
+@lookup_block
+def find_in_table(points: Floats, floats: Floats, ints: Ints, niches: Ints) -> None:
+    """Nearest centroids by the table of `table_tables`; points outside the unit square are searched in the tree."""
+    large = ints[N_CENTROIDS] > _SMALL
+    x, sums, bounds, path = new_scratch(ints)
+    n = points.shape[0]
+    for i in range(n):
+        if large and i % _FETCHED == 0:
+            _fetch_candidates(points, i, min(i + _FETCHED, n), floats, ints)
+        if 0.0 <= points[i, 0] <= 1.0 and 0.0 <= points[i, 1] <= 1.0:
+            niches[i] = _table_search(points[i, 0], points[i, 1], floats, ints)
+        else:
+            x[0], x[1] = finite(points[i, 0]), finite(points[i, 1])
+            niches[i] = tree_search(x, floats, ints, SQUARE, 2.0, sums, bounds, path)

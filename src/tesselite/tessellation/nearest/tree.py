@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
@@ -32,7 +33,9 @@ Ints = npt.NDArray[np.int64]
 
 BLOCK = 32  # centroids in a block: four vectors of eight
 FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
-HEADER = 48  # ints: [n_levels, n_blocks, padded d, where ids start, ..., 8 + 2 l: where level l starts, its items]
+HEADER = (
+    48  # ints: [n_levels, n_blocks, padded d, where ids start, formula, ..., 8 + 2 l: where level l starts, its items]
+)
 
 _MOST = float(np.finfo(np.float64).max)
 
@@ -103,8 +106,8 @@ def kd_order(points: Floats, leaf: int) -> Ints:
     return order
 
 
-def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
-    """The flat tables of a tree over (k, d) centroids; of brute force if it is to have no nodes."""
+def tree_tables(centroids: Floats, p: float, with_nodes: bool) -> tuple[Floats, Ints]:
+    """The flat tables of a tree over (k, d) centroids; of brute force without nodes. The last of the floats is p."""
     k, d = centroids.shape
     padded = d + d % 2  # axes are summed in pairs; a zero more changes no sum
     n_blocks = -(-k // BLOCK)
@@ -116,7 +119,7 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
     rows[k:, :d] = np.inf  # farther than any centroid
     blocks = np.ascontiguousarray(rows.reshape(n_blocks, BLOCK, padded).transpose(0, 2, 1))
     header = np.zeros(HEADER, np.int64)
-    header[1:4] = n_blocks, padded, HEADER
+    header[1:5] = n_blocks, padded, HEADER, kind_of(p)
     parts = [blocks.ravel()]
     if with_nodes and n_blocks > 1:
         low = blocks.min(axis=2)
@@ -135,7 +138,7 @@ def tree_tables(centroids: Floats, with_nodes: bool) -> tuple[Floats, Ints]:
             low = np.minimum.reduceat(low, np.arange(0, items, FANOUT))
             high = np.maximum.reduceat(high, np.arange(0, items, FANOUT))
         header[0] = level
-    return np.concatenate(parts), np.concatenate([header, ids])
+    return np.concatenate([*parts, [p]]), np.concatenate([header, ids])
 
 
 @kernel()
@@ -329,21 +332,38 @@ def finite(x: float) -> float:
 
 
 @kernel()
-def brute_rows(
-    points: Floats, out: Ints, start: int, stop: int, floats: Floats, ints: Ints, kind: int, p: float
-) -> None:
-    """out[start:stop] = ids of the nearest centroids by trying all; 16 rows share each block while it is cached."""
-    d = points.shape[1]
+def new_scratch(ints: Ints) -> tuple[Floats, Floats, Floats, Ints]:
+    """What a `tree_search` needs: x, sums, bounds and path."""
+    return np.zeros(ints[2]), np.empty(FANOUT), np.empty(6 * FANOUT), np.empty(24, np.int64)
+
+
+@lookup_block
+def find_in_tree(points: Floats, floats: Floats, ints: Ints, niches: Ints) -> None:
+    """Nearest centroids by the tree of `tree_tables`."""
+    kind, p = ints[4], floats[floats.shape[0] - 1]
+    x, sums, bounds, path = new_scratch(ints)
+    for i in range(points.shape[0]):
+        for j in range(points.shape[1]):
+            x[j] = finite(points[i, j])
+        niches[i] = tree_search(x, floats, ints, kind, p, sums, bounds, path)
+
+
+@lookup_block
+def find_by_all(points: Floats, floats: Floats, ints: Ints, niches: Ints) -> None:
+    """Nearest centroids by trying all; 16 rows share each block of centroids while it is cached."""
+    kind, p = ints[4], floats[floats.shape[0] - 1]
+    n, d = points.shape
     sums = np.empty(FANOUT)
     x = np.zeros((16, ints[2]))
     best = np.empty(16)
-    for first in range(start, stop, 16):
-        m = min(16, stop - first)
+    for first in range(0, n, 16):
+        m = min(16, n - first)
         for r in range(m):
             best[r] = np.inf
-            out[first + r] = 0
+            niches[first + r] = 0
             for j in range(d):
                 x[r, j] = finite(points[first + r, j])
         for block in range(ints[1]):
             for r in range(m):
-                best[r], out[first + r] = scan_block(x[r], floats, block, ints, kind, p, sums, best[r], out[first + r])
+                i = first + r
+                best[r], niches[i] = scan_block(x[r], floats, block, ints, kind, p, sums, best[r], niches[i])
