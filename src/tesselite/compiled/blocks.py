@@ -58,15 +58,24 @@ class Brood(NamedTuple):
 
 
 class Block:
-    """A block that is compiled, or taken from the disk, when its address is first asked for."""
+    """A function of this library as a block, which is compiled, or taken from the disk, when it is first used."""
 
-    def __init__(self, compile: Callable[[], Any]) -> None:  # noqa: A002
-        self._compile = compile
+    def __init__(self, function: Callable[..., Any], signature: Any, source: str) -> None:
+        self.__module__, self.__name__, self.__doc__ = function.__module__, function.__name__, function.__doc__
+        self._signature, self._source = signature, source
+        self._given = {"function": kernel()(function), "carray": numba.carray, "Brood": Brood}
+
+    def __reduce__(self) -> str:  # it travels to other processes by its name
+        return self.__name__
+
+    @functools.cached_property
+    def _compiled(self) -> Any:
+        digest = f"{self.__module__} {self.__name__} {source_digest(self.__module__)}"
+        return compile_block(self._source, self._given, digest, self._signature, "numpy")
 
     @functools.cached_property
     def address(self) -> int:
-        """Where its machine code begins; it stays there for as long as the block lives."""
-        self._compiled = self._compile()
+        """Where its machine code begins."""
         return int(self._compiled.address)
 
 
@@ -82,20 +91,13 @@ class Lookup(NamedTuple):
         call_lookup(self.block.address, len(points), points, self.floats, self.ints, niches)
 
 
-def _block_around(function: Callable[..., Any], source: str, signature: Any) -> Block:
-    """The block of a function of this library that the source of a C function calls."""
-    around = {"function": kernel()(function), "carray": numba.carray, "Brood": Brood}
-    digest = f"{function.__module__} {function.__name__} {source_digest(function.__module__)}"
-    return Block(lambda: compile_block(source, around, digest, signature, "numpy"))
-
-
 def lookup_block(find: Callable[..., None]) -> Block:
     """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d)."""
     source = """
 def block(points, n, d, floats, n_floats, ints, n_ints, niches):
     function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))
 """
-    return _block_around(find, source, LOOKUP)
+    return Block(find, LOOKUP, source)
 
 
 def variation_block(vary: Callable[[Any, int], None]) -> Block:
@@ -116,7 +118,7 @@ def block(elites, k, parents, n, width, low, high, numbers, n_numbers, key, firs
     )
     return n
 """
-    return _block_around(vary, source, VARIATION)
+    return Block(vary, VARIATION, source)
 
 
 def native_block(function: Callable[..., None]) -> Any:
