@@ -489,8 +489,9 @@ def test_a_thread_of_the_loop_that_fails_leaves_nobody_waiting(monkeypatch):
     def failing(leader, scratch, *task):
         if leader:
             return run(leader, scratch, *task)
-        while crew.claim(task[-1]) < 0:
-            if not crew.wait_for_work(task[-1], 0):
+        control = task[-1].control
+        while crew.claim(control) < 0:
+            if not crew.wait_for_work(control, 0):
                 return None  # too late for this stretch
         raise MemoryError
 
