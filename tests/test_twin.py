@@ -37,7 +37,7 @@ def draws():
 
     def parents(first, n, k):
         rows = np.empty((2, n), np.int64)
-        draw_parents(search.selection_key, first, k, rows)
+        draw_parents(search.emitter.selection_key, first, k, rows)
         return rows
 
     def noise(first, n):

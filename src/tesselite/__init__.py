@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tesselite import problems
+    from tesselite import emitters, problems
     from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
     from tesselite.archive.evaluation import Evaluation
     from tesselite.assessment.metrics import measure, project, spread
@@ -50,6 +50,7 @@ _HOME = {
     "VoronoiTessellation": "tessellation.voronoi",
     "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
+    "emitters": "emitters",
     "illuminate": "runs.run",
     "measure": "assessment.metrics",
     "problem": "problems.user_function",
@@ -62,7 +63,7 @@ _HOME = {
     "variation": "emitters.operators",
 }
 
-_MODULES = {"problems", "variation"}
+_MODULES = {"emitters", "problems", "variation"}
 
 __all__ = [
     "Added",
@@ -85,6 +86,7 @@ __all__ = [
     "VoronoiTessellation",
     "assess",
     "cvt",
+    "emitters",
     "illuminate",
     "measure",
     "problem",

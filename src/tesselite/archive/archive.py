@@ -103,10 +103,15 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Added:
-    """What `Archive.add` did with each of n rows: `status` (n,) of `Status` values, `niches` (n,), -1 where invalid."""
+    """What `Archive.add` did with each of n rows: `status` (n,) of `Status` values, `niches` (n,), -1 where invalid.
+
+    `improvement` (n,), where it was asked for: by how much the row is better than the elite that its niche had before
+    the batch (negative if worse); in an empty niche, than the floor, or than 0 where there is none. NaN if invalid.
+    """
 
     status: npt.NDArray[np.int64]
     niches: Ints
+    improvement: Floats | None = None
 
     def count(self, status: Status) -> int:
         """How many rows ended with this status."""
@@ -321,7 +326,9 @@ class Archive:
         with uninterrupted():
             return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
 
-    def add_evaluated(self, solutions: Rows, evaluated: Evaluation, evaluation: int) -> Added:
+    def add_evaluated(
+        self, solutions: Rows, evaluated: Evaluation, evaluation: int, *, improvement: bool = False
+    ) -> Added:
         """`add` for solutions that a problem or a user has evaluated, within `uninterrupted`.
 
         Here everything that comes from user code is checked before compiled code sees it. ValueError if the evaluation
@@ -349,6 +356,7 @@ class Archive:
         candidates = elitism.Candidates(niches, evaluated.fitness, evaluated.features, rows)
         with self.one_at_a_time:
             self.reserve(n)
+            gained = self._improvement(niches, evaluated.fitness) if improvement else None
             filled = elitism.insert_batch(
                 self.rule, self.n_niches, candidates, valid, evaluation, self._n, self.arrays(), status
             )
@@ -360,7 +368,18 @@ class Archive:
             self._n = filled
             self.invalid += evaluated.count_reasons()
             self.out_of_bounds += int(outside)
-        return Added(status, niches)
+        return Added(status, niches, gained)
+
+    def _improvement(self, niches: Ints, fitness: Floats) -> Floats:
+        """By how much rows are better than the elites of their niches, or the floor; niches are checked by others."""
+        rows = np.full(len(niches), -1, np.int64)
+        known = (niches >= 0) & (niches < self.n_niches)
+        found = np.empty(int(known.sum()), np.int64)
+        elitism.find_rows(*self._index, niches[known], found)
+        rows[known] = found
+        before = np.full(len(niches), self.floor or 0.0)
+        before[rows >= 0] = self._fitness[rows[rows >= 0]]
+        return self.sign * (fitness - before)
 
     # -- what the compiled loop works on ---------------------------------------------------------------------------
 

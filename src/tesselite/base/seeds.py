@@ -20,6 +20,7 @@ class Purpose(enum.IntEnum):
     SELECTION = 2
     VARIATION = 3
     ASSESSMENT = 4
+    EMITTER = 5
 
 
 def checked_seed(seed: int | None) -> int:

@@ -178,6 +178,13 @@ def run(
             help="gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
         ),
     ] = None,
+    emitter: Annotated[
+        str | None,
+        typer.Option(
+            help="How parents are chosen: uniform or curiosity, with an operator as in --variation: "
+            "curiosity:gaussian:0.1. Default: uniform."
+        ),
+    ] = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
@@ -220,6 +227,7 @@ def run(
         initial=initial,
         batch_size=batch_size,
         variation=variation,
+        emitter=emitter,
         seed=seed,
     )
     execution = _execution(

@@ -14,7 +14,9 @@ import typer
 from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
 from tesselite.cli.tessellating import say_what_to_expect
-from tesselite.emitters import operators
+from tesselite.emitters import names, operators
+from tesselite.emitters.emitter import Emitter
+from tesselite.emitters.uniform_parents import uniform
 from tesselite.execution.execution import Execution
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
@@ -52,6 +54,7 @@ class Wanted:
     initial: int | None
     batch_size: int | None
     variation: str | None
+    emitter: str | None
     seed: int | None
 
     def plan(self, spec: str, problem: Problem, execution: Execution) -> Plan:
@@ -61,12 +64,19 @@ class Wanted:
             problem,
             wanted._niches(spec, problem.features),
             evaluations=EVALUATIONS if wanted.evaluations is None else wanted.evaluations,
-            variation=operators.by_name(wanted.variation) if wanted.variation else None,
+            emitter=wanted._emitter(),
             initial=INITIAL if wanted.initial is None else wanted.initial,
             batch_size=BATCH_SIZE if wanted.batch_size is None else wanted.batch_size,
             seed=wanted.seed,
             execution=execution,
         )
+
+    def _emitter(self) -> Emitter | None:
+        if self.variation is None:
+            return None if self.emitter is None else names.by_name(self.emitter)
+        if self.emitter is not None:
+            raise ValueError("expected only one of --variation and --emitter, got both")
+        return uniform(operators.by_name(self.variation))
 
     def _as_in_the_paper(self, spec: str) -> Wanted:
         """What is not given, as the paper has it."""

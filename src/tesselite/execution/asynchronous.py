@@ -54,10 +54,7 @@ class SteadyState:
         search = self.search
         with uninterrupted():
             row = self.out.pop(result.number)
-            added = search.archive.add_evaluated(row[None], evaluation_of([result]), result.number)
-            search.evaluations += 1
-            search.first_error = search.first_error or result.error
-        return added
+            return search.insert(row[None], evaluation_of([result]), result.number)
 
 
 def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:

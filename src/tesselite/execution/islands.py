@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tesselite.archive.archive import Elites
 from tesselite.base.checks import checked_count
 from tesselite.base.threads import available_threads
+from tesselite.emitters.emitter import Emitter
 from tesselite.execution.execution import Job, OnWorkers, store
 from tesselite.execution.workers import open_workers
 from tesselite.execution.workers.farm import Halted
@@ -56,7 +56,7 @@ class Island:
 
     problem_payload: Payload
     tessellation: Tessellation
-    variation: Any
+    emitter: Emitter
     initial: int
     batch_size: int
     seed: int
@@ -67,7 +67,7 @@ class Island:
         search = MapElites(
             problem.solutions,
             self.tessellation,
-            self.variation,
+            emitter=self.emitter,
             initial=self.initial,
             direction=problem.direction,
             floor=problem.floor,
@@ -125,7 +125,7 @@ class Islands(OnWorkers):
         search, evaluations = job.search, job.evaluations
         tessellation = search.archive.tessellation
         payload = Payload.of(job.problem)
-        island = Island(payload, tessellation, search.variation, search.initial, job.batch_size, search.seed)
+        island = Island(payload, tessellation, search.emitter, search.initial, job.batch_size, search.seed)
         workers.start(Payload.of(island))
         numbers = itertools.count()
         while search.evaluations < evaluations:

@@ -28,7 +28,7 @@ from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.scenarios import assess_run
 from tesselite.assessment.trial import Trial, summarise_run
 from tesselite.base.threads import available_threads
-from tesselite.emitters import operators
+from tesselite.emitters.names import by_name as by_name_emitter
 from tesselite.execution.workers import Task, Workers, open_workers
 from tesselite.execution.workers.farm import RETRIES
 from tesselite.execution.workers.payload import Payload
@@ -255,7 +255,7 @@ def run_job(job: Job, report: Report) -> None:
             problem,
             niches_of(tessellation=_tessellation(job), space=problem.features),
             evaluations=pair.evaluations,
-            variation=operators.by_name(pair.variation) if pair.variation else None,
+            emitter=by_name_emitter(pair.variation) if pair.variation else None,
             initial=pair.initial,
             batch_size=pair.batch_size,
             seed=seed,

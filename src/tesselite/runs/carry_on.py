@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.archive.archive import Archive
-from tesselite.emitters import operators
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers, WorkersLost
 from tesselite.execution.workers.farm import Halted
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.plan import Plan, search_for
+from tesselite.runs.plan import VARY, Plan, search_for
 from tesselite.search.map_elites import (
     MILESTONES,
     MapElites,
@@ -242,8 +241,8 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     from tesselite.problems.user_function import CompiledProblem
 
     search, problem = run.search, run.problem
-    ours = isinstance(search.variation, operators.Operator)
-    scratch = search_for(problem, search.archive.tessellation, search.variation, 1, 0)
+    ours = not run.plan.is_own and run.plan.variation != VARY
+    scratch = search_for(problem, search.archive.tessellation, search.emitter if ours else None, 1, 0)
     middle = (problem.features.low + problem.features.high) / 2
     solution = scratch.ask(1)
     scratch.tell([0.0], [middle])

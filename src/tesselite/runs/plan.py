@@ -18,11 +18,13 @@ import numpy as np
 from tesselite.base.checks import checked_count, is_whole
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import available_threads
-from tesselite.emitters import operators
+from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
+from tesselite.emitters.names import by_name, is_emitter
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.choice import execution_from_dict, execution_of
 from tesselite.execution.execution import Execution
 from tesselite.execution.in_process import IN_PROCESS
+from tesselite.execution.islands import Islands
 from tesselite.problems import has_name, importable_name
 from tesselite.problems.problem import Problem
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
@@ -30,7 +32,6 @@ from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
 
-OWN = "own"  # a variation of the user's, which has to be given again to resume
 VARY = "vary"  # what a space of solutions does itself
 
 
@@ -58,7 +59,7 @@ class Plan:
         niches: Niches,
         *,
         evaluations: float,
-        variation: Any = None,
+        emitter: Emitter | None = None,
         initial: float = INITIAL,
         batch_size: float = BATCH_SIZE,
         seed: int | None = None,
@@ -72,13 +73,16 @@ class Plan:
         else:
             niches.tessellate(problem.features, seed)
         # On one niche: whatever is wrong with the options of the search shows now.
-        trial = search_for(problem, GridTessellation(problem.features, 1), variation, initial, seed)
-        known = isinstance(trial.variation, operators.Operator)
+        trial = search_for(problem, GridTessellation(problem.features, 1), emitter, initial, seed)
+        for way in (Asynchronous.kind, Islands.kind):
+            if execution.kind == way and not getattr(trial.emitter, way):
+                raise ValueError(f"emitter: {trial.emitter} does not work with {way}; leave one of them out")
+        name = str(trial.emitter)
         return cls(
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            variation=str(trial.variation) if known else VARY if variation is None else OWN,
+            variation=VARY if emitter is None and name == OWN else name,
             evaluations=evaluations,
             initial=initial,
             batch_size=batch_size,
@@ -86,11 +90,16 @@ class Plan:
             execution=execution.settled(evaluations),
         )
 
-    def search(self, problem: Problem, niches: Tessellation, variation: Any = None) -> MapElites:
-        """A new search as planned; `variation` is needed where it is the user's own."""
-        if self.variation not in (OWN, VARY):
-            variation = operators.by_name(self.variation)
-        return search_for(problem, niches, variation, self.initial, self.seed)
+    @property
+    def is_own(self) -> bool:
+        """Whether the variation or the emitter is the user's, so that it has to be given again."""
+        return self.variation in (OWN, OWN_EMITTER)
+
+    def search(self, problem: Problem, niches: Tessellation, emitter: Emitter | None = None) -> MapElites:
+        """A new search as planned; the `emitter` is needed where it, or its variation, is the user's own."""
+        if not self.is_own:
+            emitter = None if self.variation == VARY else by_name(self.variation)
+        return search_for(problem, niches, emitter, self.initial, self.seed)
 
     # -- JSON ------------------------------------------------------------------------------------------------------
 
@@ -117,12 +126,13 @@ class Plan:
     @property
     def has_command(self) -> bool:
         """Whether the command line can start or resume it: the problem and its variation have names."""
-        return has_name(self.problem) and self.variation != OWN
+        return has_name(self.problem) and not self.is_own
 
     def command(self, folder: Path) -> str:
         """The command that gives this run again, or why there is none."""
         if not self.has_command:
-            own = "a variation of its own" if self.variation == OWN else f"{self.problem}, which cannot be imported"
+            kind = "variation" if self.variation == OWN else "emitter"
+            own = f"a {kind} of its own" if self.is_own else f"{self.problem}, which cannot be imported"
             return f"No command gives this run again: it was started from Python, with {own}."
         niches = self.niches.command()
         if isinstance(self.niches, Given):
@@ -130,23 +140,24 @@ class Plan:
         words = ["tesselite", "run", self.problem, *niches]
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
         words += ["--batch-size", str(self.batch_size)]
-        words += ["--variation", self.variation] if self.variation != VARY else []
+        if self.variation != VARY:
+            words += ["--emitter" if is_emitter(self.variation) else "--variation", self.variation]
         return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])
 
     def how_to_resume(self, folder: Path) -> str:
         """What to type to continue the run: a command, or Python where the problem or its variation has no name."""
         if self.has_command:
             return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
-        variation = ", variation=..." if self.variation == OWN else ""
-        return f"tesselite.resume({str(folder)!r}, problem{variation})"
+        again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.variation, "")
+        return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 
-def search_for(problem: Problem, niches: Tessellation, variation: Any, initial: int, seed: int) -> MapElites:
+def search_for(problem: Problem, niches: Tessellation, emitter: Emitter | None, initial: int, seed: int) -> MapElites:
     """A new search of a problem on these niches."""
     return MapElites(
         problem.solutions,
         niches,
-        variation,
+        emitter=emitter,
         initial=initial,
         direction=problem.direction,
         floor=problem.floor,

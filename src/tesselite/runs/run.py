@@ -17,7 +17,9 @@ from tesselite.archive.archive import Archive
 from tesselite.base.checks import checked_count
 from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
-from tesselite.emitters import operators
+from tesselite.emitters.emitter import OWN_EMITTER, Emitter
+from tesselite.emitters.names import emitter_of
+from tesselite.emitters.uniform_parents import Variation
 from tesselite.execution.choice import execution_of, resumed
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
 from tesselite.execution.execution import Execution, Job
@@ -27,7 +29,7 @@ from tesselite.execution.workers import Workers
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import OWN, Plan
+from tesselite.runs.plan import Plan
 from tesselite.runs.problem import agree_to, check_problem, check_scheduler, problem_of, stored_tessellation
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid
 from tesselite.tessellation.niches import Given, niches_of
@@ -51,9 +53,6 @@ class Options:
             raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {self.checkpoint_seconds}")
 
 
-Variation = operators.Operator | operators.VariationFunction
-
-
 def run(
     problem: Problem,
     *,
@@ -65,6 +64,7 @@ def run(
     p: float = 2.0,
     method: str | None = None,
     variation: Variation | None = None,
+    emitter: Emitter | None = None,
     initial: int = INITIAL,
     batch_size: int = BATCH_SIZE,
     seed: int | None = None,
@@ -82,7 +82,8 @@ def run(
     """Fill an archive with the best solutions of every kind that this many evaluations find; the run, ended.
 
     Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
-    (cells per feature) or a ready `tessellation`. `progress` is called with the run after every batch; of a compiled
+    (cells per feature) or a ready `tessellation`. `variation` makes offspring of uniformly drawn elites; an `emitter`
+    of `tesselite.emitters` takes the place of both. `progress` is called with the run after every batch; of a compiled
     problem, in this process, after the first batch that ends at or beyond each 200th part of the budget, and at the
     end. `out` makes the run live in a new folder: it saves itself there every `checkpoint_seconds`, and after any end
     `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
@@ -98,11 +99,12 @@ def run(
             f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
             "take a built-in one, such as tesselite.problems.arm(10)"
         )
+    chosen = None if variation is None and emitter is None else emitter_of(variation, emitter)
     plan = Plan.of(
         problem,
         niches_of(n_niches, grid, tessellation, n_samples=n_samples, p=p, method=method, space=problem.features),
         evaluations=evaluations,
-        variation=variation,
+        emitter=chosen,
         initial=initial,
         batch_size=batch_size,
         seed=seed,
@@ -114,7 +116,7 @@ def run(
         plan,
         problem,
         None if out is None else Path(out),
-        variation=variation,
+        emitter=chosen,
         threads=threads,
         checkpoint_seconds=checkpoint_seconds,
         progress=progress,
@@ -143,7 +145,7 @@ def start(
     problem: Problem,
     folder: Path | None = None,
     *,
-    variation: Variation | None = None,
+    emitter: Emitter | None = None,
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Progress | None = None,
@@ -151,7 +153,7 @@ def start(
 ) -> Run:
     """Carry out a new plan, in a new folder if one is given.
 
-    `variation` is needed where it is the user's own.
+    `emitter` is needed where it, or its variation, is the user's own.
     """
     check_not_importing()
     options = Options(threads, checkpoint_seconds, progress, display)
@@ -159,7 +161,7 @@ def start(
         if folder is None:
             construction = display.constructing if display else None
             niches = plan.niches.tessellate(problem.features, plan.seed, threads, construction)
-            search = plan.search(problem, niches, variation)
+            search = plan.search(problem, niches, emitter)
             job = Job(search, problem, plan.evaluations, plan.batch_size, threads)
             here = Run(plan, problem, search, None)
             return carry_on(here, job, plan.execution, workers, progress=progress, display=display)
@@ -171,7 +173,7 @@ def start(
                 place.write_plan(plan)
                 stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
                 niches = _niches(place, stored, problem, options)
-                search = plan.search(problem, niches, variation)
+                search = plan.search(problem, niches, emitter)
                 return _in_folder(place, stored, problem, search, workers, options)
             except Exception as error:
                 if isinstance(error, NothingValid):
@@ -227,6 +229,7 @@ def resume(
     *,
     evaluations: float | None = None,
     variation: Variation | None = None,
+    emitter: Emitter | None = None,
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Progress | None = None,
@@ -262,10 +265,10 @@ def resume(
             raise ValueError(
                 f"evaluations: expected at least the {plan.evaluations} the run was planned for, got {budget}"
             )
-        _check_variation(place, plan, variation)
+        again = _again(place, plan, variation, emitter)
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)
-        search = plan.search(problem, _niches(place, stored, problem, options), variation)
+        search = plan.search(problem, _niches(place, stored, problem, options), again)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
         saved = search.evaluations
@@ -297,7 +300,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     if not plan.execution.keeps_log:
         raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
     problem = _checked_problem(place, plan, problem)
-    _check_variation(place, plan, None)
+    _again(place, plan, None, None)
     search = plan.search(problem, stored_tessellation(place, stored, problem))
     log = EvaluationLog(place.path, problem.features.n)
     if not log.file.exists():
@@ -315,15 +318,20 @@ def _checked_problem(place: RunFolder, plan: Plan, given: Problem | None, *, ask
     return given
 
 
-def _check_variation(place: RunFolder, plan: Plan, given: Variation | None) -> None:
-    """The operator that the run began with is used again; one of the user's own has to be given again."""
-    if plan.variation == OWN and given is None:
-        raise ValueError(
-            f"{place.path}: started with a variation of your own; expected it again, as in "
-            "tesselite.resume(DIR, problem, variation=...)"
-        )
-    if plan.variation != OWN and given is not None and str(given) != plan.variation:
-        raise ValueError(f"variation: expected none, since the run was started with {plan.variation}")
+def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: Emitter | None) -> Emitter | None:
+    """What the user has to give again, because a file cannot hold it; None where the plan says all."""
+    kind, given = ("emitter", emitter) if plan.variation == OWN_EMITTER else ("variation", variation)
+    if plan.is_own:
+        if given is None:
+            raise ValueError(
+                f"{place.path}: started with a{'n' * (kind == 'emitter')} {kind} of your own; expected it again, as in "
+                f"tesselite.resume(DIR, problem, {kind}=...)"
+            )
+        return emitter_of(variation, emitter)
+    for name, other in (("variation", variation), ("emitter", emitter)):
+        if other is not None and str(other) != plan.variation:
+            raise ValueError(f"{name}: expected none, since the run was started with {plan.variation}")
+    return None
 
 
 def _save_the_end(search: MapElites, place: RunFolder) -> None:

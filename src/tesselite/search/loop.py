@@ -203,9 +203,12 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
 
 def runs(search: MapElites) -> bool:
     """Whether the loop knows this search's parts: a compiled operator, linear features, niches that a block finds."""
+    from tesselite.emitters.uniform_parents import Uniform  # here, or its changes would have kernels compiled again
+
     tessellation = search.archive.tessellation
     return (
-        isinstance(search.variation, Operator)
+        isinstance(search.emitter, Uniform)
+        and isinstance(search.emitter.variation, Operator)
         and tessellation.space.linear
         and isinstance(getattr(tessellation, "lookup", None), Lookup)
     )
@@ -232,7 +235,12 @@ class CompiledLoop:
                 f"problem: expected solutions and features like the search's, {search.archive.width} and "
                 f"{search.archive.tessellation.space.n} numbers, got {width} and {space.n}"
             )
-        low, high = search.brood.low, search.brood.high
+        from tesselite.emitters.uniform_parents import Uniform
+
+        emitter = search.emitter
+        assert isinstance(emitter, Uniform)
+        assert isinstance(emitter.variation, Operator)
+        low, high = emitter.brood.low, emitter.brood.high
         if not len(low) == len(high) == width:
             raise ValueError(f"solution_space: expected {width} bounds, got {len(low)} low and {len(high)} high ones")
         self._search = search
@@ -241,11 +249,10 @@ class CompiledLoop:
         # More threads than chunks would only wait.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
-        assert isinstance(search.variation, Operator)
         lookup: Lookup = search.archive.tessellation.lookup  # type: ignore[attr-defined]
         self._parts = Parts(
-            variation=search.variation.address,
-            selection_key=search.selection_key,
+            variation=emitter.variation.address,
+            selection_key=emitter.selection_key,
             objective=problem.block_address(),
             lookup=lookup.block.address,
             floats=lookup.floats,
@@ -256,17 +263,17 @@ class CompiledLoop:
             per_unit=space.per_unit,
             rule=search.archive.rule,
         )
-        self._scratch = [self._new_scratch(width, space.n) for _ in range(self._helpers + 1)]
+        self._scratch = [self._new_scratch(emitter.brood, space.n) for _ in range(self._helpers + 1)]
         self._batch = Batch(
             candidates=_candidates(np.full((batch_size, width), np.nan), space.n),
             places=np.full(batch_size, -1, np.int64),
             tallies=np.zeros(((batch_size + CHUNK - 1) // CHUNK, _N_COUNTS), np.int64),
         )
 
-    def _new_scratch(self, width: int, n_features: int) -> Scratch:
-        children = np.full((CHUNK, width), np.nan)
+    def _new_scratch(self, brood: Brood, n_features: int) -> Scratch:
+        children = np.full((CHUNK, brood.children.shape[1]), np.nan)
         return Scratch(
-            brood=self._search.brood._replace(parents=np.zeros((2, CHUNK), np.int64), children=children),
+            brood=brood._replace(parents=np.zeros((2, CHUNK), np.int64), children=children),
             candidates=_candidates(children, n_features),
             unit=np.full((CHUNK, n_features), np.nan),
             status=np.ones(CHUNK, np.int64),

@@ -7,22 +7,25 @@ and command line are elsewhere; the same loop as machine code is in `tesselite.s
 from __future__ import annotations
 
 import base64
-import functools
+import copy
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tesselite.archive.archive import Added, Archive
 from tesselite.archive.evaluation import Direction, Evaluation
 from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_floats
-from tesselite.base.seeds import Purpose, checked_seed, generator, key
+from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
-from tesselite.emitters import operators
+from tesselite.emitters.emitter import Emitter
+from tesselite.emitters.names import emitter_of
+from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows, SolutionSpace
 from tesselite.tessellation.protocol import Tessellation
@@ -38,45 +41,35 @@ _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign
 class MapElites:
     """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
 
-    The first `initial` solutions are random; then offspring of uniformly chosen elites. `variation` is an operator of
-    `tesselite.variation` or a function (parents, space, rng) -> solutions.
+    The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
+    elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
+    solutions.
     """
 
     def __init__(
         self,
         solution_space: SolutionSpace,
         tessellation: Tessellation,
-        variation: operators.Operator | operators.VariationFunction | None = None,
+        variation: Variation | None = None,
         *,
+        emitter: Emitter | None = None,
         initial: int = INITIAL,
         direction: Direction = "max",
         floor: float | None = None,
         seed: int | None = None,
     ) -> None:
-        initial = checked_count("initial", initial)
+        self.initial = checked_count("initial", initial)
+        self.seed = checked_seed(seed)
         self.solution_space = solution_space
         if not hasattr(solution_space, "validate"):
             raise ValueError(f"solution_space: expected one, such as tesselite.Box(3, 0, 1), got {solution_space!r}")
-        self.variation = variation if variation is not None else operators.default_for(solution_space)
-        if not callable(self.variation) and not isinstance(self.variation, operators.Operator):
-            raise ValueError(
-                "variation: expected an operator or a function, such as tesselite.variation.iso_line(0.01, 0.2), "
-                f"got {variation!r}"
-            )
-        name = getattr(self.variation, "__name__", "")
-        if name and getattr(operators, name, None) is self.variation:
-            raise ValueError(f"variation: expected an operator, got the function {name} itself; call it: {name}()")
-        if isinstance(self.variation, operators.Operator):
-            self.variation.check(solution_space)
-        self.initial = initial
-        self.seed = checked_seed(seed)
+        self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
+        self.emitter.begin(solution_space, self.seed)
         self._archive = Archive(
             tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
         )
         self.evaluations = 0
         self.first_error = ""  # the traceback of the first exception in a user's function that this process has seen
-        self.selection_key = key(self.seed, Purpose.SELECTION)
-        self.variation_key = key(self.seed, Purpose.VARIATION)
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
 
@@ -113,7 +106,7 @@ class MapElites:
             drawn = self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
             return self._checked_rows("solution_space.random", drawn, n)
         self.archive.reserve(0)  # checks that its rows are whole
-        return self._offspring(n, first)
+        return self._checked_rows("emitter.ask", self.emitter.ask(self.archive, n, first), n)
 
     def _checked_rows(self, name: str, rows: Any, n: int) -> Rows:
         """What user code gave as n solutions, if that is what it is; otherwise ValueError."""
@@ -124,49 +117,6 @@ class MapElites:
                 f"got {array.shape} and {array.dtype}"
             )
         return array
-
-    def _offspring(self, n: int, first: int) -> Rows:
-        from tesselite.emitters.breeding import breed, draw_parents
-
-        elites, filled = self.archive.solutions, len(self.archive)
-        if isinstance(self.variation, operators.Operator):
-            brood = self.brood
-            if brood.elites is not elites or len(brood.children) != n:
-                brood = self.brood = brood._replace(elites=elites, children=np.empty((n, self.archive.width)))
-            breed(self.variation.address, self.selection_key, first, filled, brood)
-            return brood.children
-        rows = np.empty((2, n), np.int64)
-        draw_parents(self.selection_key, first, filled, rows)
-        pairs = getattr(self.variation, "n_parents", 1) == 2
-        parents = elites[rows] if pairs else elites[rows[0]]
-        rng = generator(self.seed, Purpose.VARIATION, first)
-        children = self.variation(parents, self.solution_space, rng)
-        try:
-            children = self.solution_space.validate(children)
-        except ValueError as error:
-            raise ValueError(
-                f"variation: {error}; an operator of yours must stay inside the space, for instance by np.clip"
-            ) from None
-        if len(children) != n:
-            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
-        return self._checked_rows("variation", children, n)
-
-    @functools.cached_property
-    def brood(self) -> Any:
-        """What a compiled operator breeds from and into; elites and children change."""
-        from tesselite.compiled.blocks import CHUNK, Brood
-
-        space: Any = self.solution_space
-        assert isinstance(self.variation, operators.Operator)
-        return Brood(
-            elites=self.archive.solutions,
-            parents=np.zeros((2, CHUNK), np.int64),
-            low=space.low,
-            high=space.high,
-            numbers=self.variation.numbers(space),
-            key=self.variation_key,
-            children=np.empty((0, space.width)),
-        )
 
     def tell(self, fitness: Any, features: Any) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
@@ -183,12 +133,18 @@ class MapElites:
 
     def tell_evaluation(self, evaluated: Evaluation) -> Added:
         """`tell` what `Problem.evaluate` returned for the last ask; it is checked as `tell` checks its arguments."""
-        solutions = self._told()
+        added = self.insert(self._told(), evaluated, self.evaluations)
+        self._asked = None
+        return added
+
+    def insert(self, solutions: Rows, evaluated: Evaluation, first: int) -> Added:
+        """Insert evaluated solutions, whose evaluations have the numbers from `first` on, and tell the emitter."""
         with uninterrupted():
-            added = self.archive.add_evaluated(solutions, evaluated, self.evaluations)
+            wanted = self.emitter.wants_improvement
+            added = self.archive.add_evaluated(solutions, evaluated, first, improvement=wanted)
             self.evaluations += len(solutions)
             self.first_error = self.first_error or evaluated.first_error
-            self._asked = None
+            self.emitter.tell(solutions, evaluated, added)
         return added
 
     def take_back(self) -> None:
@@ -202,13 +158,14 @@ class MapElites:
 
     def _state(self) -> dict[str, Any]:
         """What a search is beside its archive; with the seed, it decides everything that is still to come."""
-        known = isinstance(self.variation, operators.Operator)
         state: dict[str, Any] = {
             "evaluations": self.evaluations,
             "seed": self.seed,
             "initial": self.initial,
-            "variation": str(self.variation) if known else "own",
+            "variation": str(self.emitter),
         }
+        if remembered := self.emitter.state():
+            state["emitter"] = {name: _encoded(values) for name, values in remembered.items()}
         if self.pending:
             rows = np.array(list(self.pending.values()))
             state["pending"] = {"numbers": list(self.pending), "rows": base64.b64encode(rows.tobytes()).decode()}
@@ -237,13 +194,24 @@ class MapElites:
             raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
         ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
         for name in ours:
-            if name not in ("evaluations", "pending") and ours[name] != theirs.get(name):
+            if name not in ("evaluations", "pending", "emitter") and ours[name] != theirs.get(name):
                 raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
         self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+        self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})
         self.pending = {}
         if out := saved.get("pending"):
             rows = np.frombuffer(base64.b64decode(out["rows"]), archive.solutions.dtype).reshape(-1, archive.width)
             self.pending = dict(zip(out["numbers"], rows, strict=True))
+
+
+def _encoded(values: npt.NDArray[Any]) -> dict[str, Any]:
+    """An array as JSON can hold it."""
+    data = base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
+    return {"dtype": values.dtype.str, "shape": list(values.shape), "data": data}
+
+
+def _decoded(about: dict[str, Any]) -> npt.NDArray[Any]:
+    return np.frombuffer(base64.b64decode(about["data"]), about["dtype"]).reshape(about["shape"]).copy()
 
 
 def _kind(archive: Archive) -> dict[str, Any]:

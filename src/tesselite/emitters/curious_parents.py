@@ -1,0 +1,77 @@
+"""Curiosity: parents are drawn the more often, the more often their offspring entered the archive.
+
+Cully and Demiris, "Quality and Diversity Optimization: A Unifying Modular Framework", IEEE Transactions on Evolutionary
+Computation 22 (2), 2018: a parent's score rises by 1 when an offspring enters and falls by 0.5 when it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Added, Archive, Status
+from tesselite.archive.evaluation import Evaluation
+from tesselite.emitters import operators
+from tesselite.emitters.emitter import OWN, Emitter
+from tesselite.emitters.uniform_parents import Variation, checked_variation, offspring_of
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+_NEW = 1.0  # score of an elite whose offspring have not been seen yet
+_LEAST = 0.01  # nobody is given up for good
+_RISE, _FALL = 1.0, 0.5
+
+
+class Curiosity(Emitter):
+    """Parents drawn in proportion to their scores, and a variation."""
+
+    wants_improvement = False
+
+    def __init__(self, variation: Variation | None = None) -> None:
+        self._given = variation
+        self._scores: dict[int, float] = {}  # by niche
+        self._parents: npt.NDArray[np.int64] = np.empty(0, np.int64)  # niches of the parents of what is out
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space."""
+        super().begin(space, seed)
+        self.variation = checked_variation(self._given, space)
+
+    def ask(self, archive: Archive, n: int, first: int) -> Rows:
+        """Offspring of elites drawn by their scores."""
+        elites, rng = archive.elites(), self.generator(first)
+        scores = np.array([self._scores.get(niche, _NEW) for niche in elites.niches.tolist()])
+        pairs = getattr(self.variation, "n_parents", 1) == 2
+        rows = rng.choice(len(elites), (2 if pairs else 1, n), p=scores / scores.sum())
+        self._parents = elites.niches[rows[0]]
+        parents = elites.solutions[rows] if pairs else elites.solutions[rows[0]]
+        return offspring_of(self.variation, parents, self.space, rng)
+
+    def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
+        """Raise the scores of parents whose offspring entered, lower the others; a new elite begins anew."""
+        entered = (added.status == Status.NEW) | (added.status == Status.IMPROVED)
+        for niche, good in zip(self._parents.tolist(), entered.tolist(), strict=False):  # none are out at first
+            score = self._scores.get(niche, _NEW)
+            self._scores[niche] = score + _RISE if good else max(score - _FALL, _LEAST)
+        for niche in added.niches[entered].tolist():
+            self._scores[niche] = _NEW
+        self._parents = np.empty(0, np.int64)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The scores; between a tell and the next ask nothing is out."""
+        niches = np.array(sorted(self._scores), np.int64)
+        return {"niches": niches, "scores": np.array([self._scores[niche] for niche in niches.tolist()], np.float64)}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned."""
+        self._scores = dict(zip(state["niches"].tolist(), state["scores"].tolist(), strict=True))
+
+    def __str__(self) -> str:
+        return f"curiosity:{self.variation}" if isinstance(self.variation, operators.Operator) else OWN
+
+
+def curiosity(variation: Variation | None = None) -> Emitter:
+    """Parents whose offspring did well are drawn more often; varied by an operator, None: the default of the space."""
+    return Curiosity(variation)

@@ -1,0 +1,62 @@
+"""Emitter: the part of a search that chooses which solutions to try next, and is told what became of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Added, Archive
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.seeds import Purpose, generator
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+OWN = "own"  # a variation of the user's, which has to be given again to resume
+OWN_EMITTER = "own emitter"  # likewise
+
+
+class Emitter(ABC):
+    """Which solutions to try next. A search makes itself a copy of the emitter that it is given.
+
+    `asynchronous` and `islands` say whether it works there: asynchronously it is asked again before it was told of all
+    that it gave, and on islands each has a copy that the others do not know of.
+    """
+
+    asynchronous = False
+    islands = False
+    wants_improvement = True  # `Added.improvement` costs a look-up of each row
+
+    space: SolutionSpace
+    seed: int
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space; called once, before anything else. ValueError if it cannot be."""
+        self.space, self.seed = space, seed
+
+    def generator(self, first: int) -> np.random.Generator:
+        """Randomness for the batch that starts with evaluation `first`: the same whatever happened in between."""
+        return generator(self.seed, Purpose.EMITTER, first)
+
+    @abstractmethod
+    def ask(self, archive: Archive, n: int, first: int) -> Rows:
+        """n solutions, (n, width), whose evaluations have the numbers `first`, `first` + 1, ...
+
+        The archive has at least one elite. The same state and `first` must give the same solutions.
+        """
+
+    def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:  # noqa: B027
+        """Take in what became of solutions, after they were inserted; random ones of the beginning too."""
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """All that it remembers, as named arrays; a checkpoint keeps them."""
+        return {}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027
+        """Go back to what `state` returned; called after `begin`."""
+
+    def __str__(self) -> str:
+        """The text by which `emitters.names.by_name` makes it again; this one says that it cannot."""
+        return OWN_EMITTER

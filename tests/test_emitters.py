@@ -1,0 +1,144 @@
+"""Emitters: asked for solutions, told what became of them, and kept in checkpoints."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+from hill_runs import make
+from tesselite.emitters.names import by_name
+from tesselite.runs.carry_on import Interrupted
+from tesselite.runs.run import resume, run
+
+SETTINGS = {"evaluations": 800, "grid": [6, 7], "batch_size": 50, "initial": 200, "seed": 5}
+
+
+class LeastVisited(tl.emitters.Emitter):
+    """Parents from the niches that were tried least: an emitter of a user's own, with a memory."""
+
+    def __init__(self):
+        self.visits = Counter()
+
+    def ask(self, archive, n, first):
+        elites = archive.elites()
+        order = sorted(range(len(elites)), key=lambda i: (self.visits[int(elites.niches[i])], i))
+        parents = elites.solutions[[order[i % len(order)] for i in range(n)]]
+        return np.clip(parents + self.generator(first).normal(0, 0.1, parents.shape), self.space.low, self.space.high)
+
+    def tell(self, solutions, evaluated, added):
+        assert len(solutions) == len(evaluated) == len(added.status) == len(added.improvement)
+        self.visits.update(added.niches[added.niches >= 0].tolist())
+
+    def state(self):
+        return {
+            "niches": np.array(list(self.visits), np.int64),
+            "visits": np.array(list(self.visits.values()), np.int64),
+        }
+
+    def restore(self, state):
+        self.visits = Counter(dict(zip(state["niches"].tolist(), state["visits"].tolist(), strict=True)))
+
+
+def test_uniform_is_the_default_and_variation_the_short_way_to_say_it():
+    operator = tl.variation.gaussian(0.2)
+    archives = [
+        tl.illuminate(make(), **SETTINGS, **given)
+        for given in ({"variation": operator}, {"emitter": tl.emitters.uniform(operator)})
+    ]
+    assert archives[0].equals(archives[1])
+    plain = tl.illuminate(make(), **SETTINGS)
+    assert plain.equals(tl.illuminate(make(), **SETTINGS, emitter=tl.emitters.uniform()))
+    assert not plain.equals(archives[0])
+
+
+@pytest.mark.parametrize("emitter", [tl.emitters.curiosity(), LeastVisited()], ids=["curiosity", "own"])
+@pytest.mark.parametrize("stop_at", [100, 450])
+def test_a_run_with_memory_resumes_to_the_same_bytes(tmp_path, emitter, stop_at):
+    import signal
+
+    def stop(run):
+        if run.evaluations == stop_at:
+            signal.raise_signal(signal.SIGINT)
+
+    whole = run(make(), out=tmp_path / "whole", emitter=emitter, **SETTINGS)
+    with pytest.raises(Interrupted):
+        run(make(), out=tmp_path / "run", emitter=emitter, progress=stop, **SETTINGS)
+    again = {"emitter": emitter} if isinstance(emitter, LeastVisited) else {}
+    resume(tmp_path / "run", make(), **again)
+    assert (tmp_path / "run" / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
+    assert len(whole.search.emitter.state()["niches"]) >= len(whole.archive)
+    assert whole.archive.equals(tl.illuminate(make(), emitter=emitter, **SETTINGS))  # the given one has learned nothing
+
+
+def test_an_emitter_works_on_workers_with_the_same_result():
+    here = tl.illuminate(make(), emitter=tl.emitters.curiosity(), **SETTINGS)
+    from concurrent.futures import ThreadPoolExecutor
+
+    there = tl.illuminate(make(), emitter=tl.emitters.curiosity(), workers=lambda: ThreadPoolExecutor(2), **SETTINGS)
+    assert here.equals(there)
+
+
+def test_an_emitter_with_memory_is_refused_where_it_does_not_work(tmp_path):
+    for way in ({"asynchronous": True, "workers": 2}, {"islands": 2}):
+        with pytest.raises(ValueError, match="emitter: own emitter does not work with"):
+            run(make(), out=tmp_path / "run", emitter=LeastVisited(), **way, **SETTINGS)
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_emitter_of_the_users_own_has_to_be_given_again(tmp_path):
+    run(make(), out=tmp_path / "run", emitter=LeastVisited(), **SETTINGS)
+    with pytest.raises(ValueError, match=r"started with an emitter of your own; expected it again"):
+        resume(tmp_path / "run", make(), evaluations=900)
+    assert resume(tmp_path / "run", make(), evaluations=900, emitter=LeastVisited()).evaluations == 900
+
+
+def test_a_wrong_emitter_is_refused():
+    with pytest.raises(ValueError, match="only one of variation and emitter"):
+        tl.illuminate(make(), emitter=tl.emitters.curiosity(), variation=tl.variation.gaussian(), **SETTINGS)
+    with pytest.raises(ValueError, match="emitter: expected one, such as"):
+        tl.illuminate(make(), emitter="curiosity", **SETTINGS)
+
+    class Wrong(tl.emitters.Emitter):
+        def ask(self, archive, n, first):
+            return np.zeros((n + 1, 3))
+
+    with pytest.raises(ValueError, match=r"emitter\.ask: expected 50 rows"):
+        tl.illuminate(make(), emitter=Wrong(), **SETTINGS)
+
+
+@pytest.mark.parametrize("text", ["curiosity:gaussian:0.1", "iso_line:0.01,0.2"])
+def test_an_emitter_is_found_by_its_name(text):
+    emitter = by_name(text)
+    emitter.begin(tl.Box(3), 1)
+    assert str(emitter) == text
+
+
+def test_curiosity_prefers_parents_whose_offspring_entered():
+    """Two elites; offspring of the first always enter, those of the second never do."""
+    emitter = tl.emitters.curiosity(lambda parents, space, rng: parents)
+    space = tl.FeatureSpace.unit(1)
+    search = tl.MapElites(tl.Box(2), tl.GridTessellation(space, 2), emitter=emitter, initial=2, seed=1)
+    search.ask(2)
+    search.tell([1.0, 1.0], [[0.1], [0.9]])
+    for step in range(20):
+        parents = search.emitter
+        search.ask(10)
+        first = parents._parents == 0
+        search.tell(np.where(first, 2.0 + step, 0.0), np.where(first, 0.1, 0.9)[:, None])
+    search.ask(1000)
+    share = (search.emitter._parents == 0).mean()
+    assert share > 0.9  # 1 against 0.01 by the scores: 0.99, and a false alarm is out of reach
+
+
+def test_improvement_is_against_the_elite_of_before_or_the_floor():
+    for direction, sign in (("max", 1.0), ("min", -1.0)):
+        archive = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(1), 4), 1, direction=direction, floor=0.5)
+        archive.add(np.zeros((1, 1)), [2.0], [[0.1]])
+        evaluated = tl.Evaluation.of([3.0, 1.0, 4.0, 9.0, np.nan], [[0.1], [0.1], [0.9], [0.9], [0.1]])
+        added = archive.add_evaluated(np.zeros((5, 1)), evaluated, 1, improvement=True)
+        expected = sign * np.array([1.0, -1.0, 3.5, 8.5, np.nan])
+        np.testing.assert_array_equal(added.improvement, expected)
+        assert archive.add(np.zeros((1, 1)), [0.0], [[0.1]]).improvement is None
