@@ -164,6 +164,8 @@ def test_paper_is_light_and_wide_enough(page):
     )
     assert browser.value(cut) == 0
     assert browser.value("document.querySelector('main').scrollWidth") <= 720
+    # A grid would be cut where a page ends.
+    assert browser.value("getComputedStyle(document.querySelector('.pair')).display") == "block"
     browser.run("window.dispatchEvent(new Event('afterprint'))")
     assert browser.value("Page.css('--card')") == dark
     browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
