@@ -10,6 +10,7 @@ import pytest
 
 import tesselite as tl
 from tesselite.base.interruption import uninterrupted
+from tesselite.search.map_elites import batches
 
 NICHES = tl.GridTessellation(tl.FeatureSpace.unit(2), 100)
 
@@ -114,7 +115,7 @@ def test_a_search_goes_on_after_an_interrupt_as_if_there_had_been_none(interrupt
         return found
 
     def run(found, evaluations):
-        for _ in tl.search.batches(found, problem, evaluations, batch_size=100, threads=2):
+        for _ in batches(found, problem, evaluations, batch_size=100, threads=2):
             pass
 
     expected = search(3000)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from tesselite.archive import elitism
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.interruption import uninterrupted
-from tesselite.base.numbers import as_float, as_floats
+from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
@@ -33,6 +33,8 @@ Ints = npt.NDArray[np.int64]
 # Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
 # growing by and by would copy every elite several times.
 _AT_ONCE = 1 << 28
+
+_INTEGERS = np.dtype(np.int64)
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -81,15 +83,17 @@ def checked_tessellation(tessellation: Any) -> Tessellation:
     return tessellation
 
 
-def _checked_niches(niches: Any, n: int) -> Ints:
-    """What a user's tessellation or file gives as niches, as n whole numbers; which ones, is checked elsewhere."""
-    numbers = np.asarray(niches)
+def _checked_integers(expected: str, values: Any, n: int) -> Ints:
+    """n whole numbers from a user's tessellation or a file; which ones, is checked elsewhere."""
+    if is_plain(values, _INTEGERS) and values.shape == (n,):
+        return values
+    try:
+        numbers = np.asarray(values)
+    except ValueError:
+        numbers = np.empty(0)
     if numbers.shape != (n,) or numbers.dtype.kind not in "iu":
-        raise ValueError(
-            f"tessellation: expected niches ({n},) of whole numbers, got {numbers.shape} of {numbers.dtype}"
-        )
-    numbers = numbers.astype(np.int64, order="C", copy=False)
-    return numbers if numbers.flags.carray else np.array(numbers, order="C")
+        raise ValueError(f"{expected} ({n},) of whole numbers, got {shown(values)}")
+    return np.array(numbers, dtype=np.int64)
 
 
 class Status(IntEnum):
@@ -348,7 +352,8 @@ class Archive:
         else:
             features = np.where(valid[:, None], evaluated.features, space.low)  # looked up all the same, never used
             unit, outside = space.to_unit(features), space.outside(features).sum()
-        niches = _checked_niches(self.tessellation.niches_of_unit(unit), n) if n else np.empty(0, np.int64)
+        found = self.tessellation.niches_of_unit(unit) if n else np.empty(0, np.int64)
+        niches = _checked_integers("tessellation: expected niches", found, n)
         if evaluated.reasons:
             niches = np.where(valid, niches, -1)
         status = np.empty(n, np.int64)
@@ -366,7 +371,8 @@ class Archive:
                     f"got {niches[-1 - filled]} for {evaluated.features[-1 - filled]}"
                 )
             self._n = filled
-            self.invalid += evaluated.count_reasons()
+            if evaluated.reasons:
+                self.invalid += evaluated.count_reasons()
             self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
 
@@ -576,22 +582,29 @@ class Archive:
         """
         if self._n:
             raise ValueError("restore: expected an empty archive")
-        n, d = len(elites.fitness), self.tessellation.space.n
-        shapes = tuple(np.shape(values) for values in (elites.niches, elites.features, elites.solutions))
-        if shapes != ((n,), (n, d), (n, self.width)) or np.shape(elites.evaluations) != (n,):
-            raise ValueError(f"restore: expected {n} elites with {d} features and solutions of width {self.width}")
-        if not (np.isfinite(elites.fitness).all() and np.isfinite(elites.features).all()):
+        d = self.tessellation.space.n
+        fitness = as_floats("restore", elites.fitness, "fitness (n,)")
+        features = as_floats("restore", elites.features, f"features (n, {d})")
+        n = len(fitness) if fitness.ndim == 1 else -1
+        solutions = np.asarray(elites.solutions)
+        if features.shape != (n, d) or solutions.shape != (n, self.width) or solutions.dtype != self.dtype:
+            raise ValueError(
+                f"restore: expected fitness (n,), features (n, {d}) and solutions (n, {self.width}) of {self.dtype}, "
+                f"got {fitness.shape}, {features.shape} and {solutions.shape} of {solutions.dtype}"
+            )
+        if not (np.isfinite(fitness).all() and np.isfinite(features).all()):
             raise ValueError("restore: expected elites with finite fitness and features")
-        niches = np.sort(_checked_niches(elites.niches, n))
+        evaluations = _checked_integers("restore: expected evaluations", elites.evaluations, n)
+        niches = np.sort(_checked_integers("restore: expected niches", elites.niches, n))
         if n and not (niches[0] >= 0 and niches[-1] < self.n_niches and (niches[1:] > niches[:-1]).all()):
             raise ValueError(f"restore: expected niches from 0 to {self.n_niches - 1}, each once")
         with self.one_at_a_time:
             self.reserve(n)
             self._niches[:n] = elites.niches
-            self._fitness[:n] = elites.fitness
-            self._features[:n] = elites.features
-            self._solutions[:n] = elites.solutions
-            self._evaluations[:n] = elites.evaluations
+            self._fitness[:n] = fitness
+            self._features[:n] = features
+            self._solutions[:n] = solutions
+            self._evaluations[:n] = evaluations
             elitism.set_rows(*self._index, self._niches[:n])
             self._n = n
 

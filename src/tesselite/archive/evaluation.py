@@ -13,10 +13,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.numbers import as_floats
+from tesselite.base.numbers import as_floats, is_plain, shown
 from tesselite.spaces.scaling import all_valid
 
 Direction = Literal["max", "min"]
+
+_BOOLEANS = np.dtype(np.bool_)
 
 FITNESS_NOT_FINITE = "fitness is NaN or infinite"
 FEATURES_NOT_FINITE = "a feature is NaN or infinite"
@@ -90,18 +92,23 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     """
     if not isinstance(evaluated, Evaluation):
         raise ValueError(f"evaluation: expected a tesselite.Evaluation, got {type(evaluated).__name__}")
-    fitness = as_floats("evaluation", evaluated.fitness, f"fitness ({n},)")
-    features = as_floats("evaluation", evaluated.features, f"features ({n}, {d})")
-    valid = np.asarray(evaluated.valid)
-    valid = valid if valid.flags.carray else valid.copy()
+    fitness = as_floats("evaluation", evaluated.fitness, "fitness of numbers")
+    features = as_floats("evaluation", evaluated.features, "features of numbers")
+    valid = evaluated.valid
+    if not is_plain(valid, _BOOLEANS):
+        try:
+            valid = np.array(valid, order="C")
+        except ValueError:
+            raise ValueError(f"evaluation: expected valid ({n},) of booleans, got {shown(valid)}") from None
     shapes = fitness.shape, features.shape, valid.shape
-    if shapes != ((n,), (n, d), (n,)) or valid.dtype != np.bool_:
+    if shapes != ((n,), (n, d), (n,)) or valid.dtype != _BOOLEANS:
         raise ValueError(
             f"evaluation: expected fitness ({n},), features ({n}, {d}) and valid ({n},) of booleans, "
             f"got {fitness.shape}, {features.shape} and {valid.shape} of {valid.dtype}; Evaluation.of makes one"
         )
     if not evaluated.reasons and all_valid(fitness, features, valid):  # as nearly always
-        return Evaluation(fitness, features, valid, {}, evaluated.first_error)
+        same = fitness is evaluated.fitness and features is evaluated.features and valid is evaluated.valid
+        return evaluated if same else Evaluation(fitness, features, valid, {}, evaluated.first_error)
     reasons = {}
     for i, reason in evaluated.reasons.items():
         if not isinstance(i, int | np.integer) or not 0 <= i < n:

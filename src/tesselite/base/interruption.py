@@ -6,6 +6,8 @@ what is changed in several steps must not be left half way.
 
 from __future__ import annotations
 
+# What `signal` wraps: it turns handlers into enums and back, which takes five times as long as all else here.
+import _signal  # type: ignore[import-not-found]
 import signal
 import threading
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from contextlib import contextmanager
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """A SIGINT that comes within is handled at the end. Only the main thread gets any, so others go on as they are."""
-    usual = signal.getsignal(signal.SIGINT)
+    usual = _signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
         return
@@ -24,11 +26,11 @@ def uninterrupted() -> Iterator[None]:
     def note(number: int, _: object) -> None:
         received.append(number)
 
-    signal.signal(signal.SIGINT, note)
+    _signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is note:  # the handler of another signal may have put something else here
-            signal.signal(signal.SIGINT, usual)
+        if _signal.getsignal(signal.SIGINT) is note:  # the handler of another signal may have put something else here
+            _signal.signal(signal.SIGINT, usual)
         if received:
             signal.raise_signal(signal.SIGINT)

@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+_FLOATS = np.dtype(np.float64)
+
+
+def is_plain(values: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether this is an array as compiled code takes them: of this dtype, contiguous and writable."""
+    return type(values) is np.ndarray and values.dtype == dtype and values.flags.carray
+
 
 def as_floats(name: str, values: Any, expected: str) -> npt.NDArray[np.float64]:
     """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable.
@@ -14,9 +21,11 @@ def as_floats(name: str, values: Any, expected: str) -> npt.NDArray[np.float64]:
     Raises ValueError, which says what `name` was expected to be, for what cannot be one: texts, complex numbers, rows
     of different lengths, 10**400.
     """
+    if is_plain(values, _FLOATS):
+        return values
     try:
         array = np.asarray(values)
-        if np.iscomplexobj(array):
+        if array.dtype.kind == "c":
             raise TypeError
         array = np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):

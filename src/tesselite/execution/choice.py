@@ -79,7 +79,7 @@ def evaluator(
     with execution.open() as workers:
         if workers is None:
             n_threads = checked_threads(threads)
-            yield lambda rows, scenario: problem.evaluate_rows(rows, scenario, n_threads)
+            yield lambda rows, scenario: problem.evaluate_checked(rows, scenario, n_threads)
         else:
             assert isinstance(execution, OnWorkers)
             yield Farm(workers, problem, retries=execution.retries, timeout=execution.timeout).evaluate

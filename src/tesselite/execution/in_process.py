@@ -34,7 +34,7 @@ class InProcess(Execution):
         def evaluate(rows: Rows, first: int) -> Evaluation:
             results = take_known(known, rows, first)
             missing = [number for number in range(first, first + len(rows)) if number not in results]
-            here = job.problem.evaluate_rows(rows[[number - first for number in missing]], None, n_threads)
+            here = job.problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads)
             for i, number in enumerate(missing):
                 results[number] = Result(number, float(here.fitness[i]), here.features[i], here.reasons.get(i, ""))
             return replace(evaluation_of([results[number] for number in sorted(results)]), first_error=here.first_error)

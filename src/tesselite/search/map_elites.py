@@ -122,8 +122,8 @@ class MapElites:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
         solutions = self._told()
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
-        fitness = as_floats("tell", fitness, f"fitness {expected[0]}")
-        features = as_floats("tell", features, f"features {expected[1]}")
+        fitness = as_floats("tell", fitness, "fitness of numbers")
+        features = as_floats("tell", features, "features of numbers")
         if (fitness.shape, features.shape) != expected:
             raise ValueError(
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
@@ -275,7 +275,7 @@ def batches(
     is recorded there does not depend on speed.
     """
     n_threads = checked_threads(threads)
-    batch_size = min(batch_size, evaluations)  # memory is for batches that there are
+    batch_size = min(batch_size, max(1, evaluations - search.evaluations))  # memory is for batches that there are
     loop, stretch, archive = None, batch_size, search.archive
     while search.evaluations < evaluations:
         left = evaluations - search.evaluations
