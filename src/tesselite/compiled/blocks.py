@@ -18,6 +18,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from tesselite.compiled import fast_math
 from tesselite.compiled.digest import function_digest
 from tesselite.compiled.kernels import compile_block, compile_cached, kernel, source_digest
 
@@ -119,6 +120,64 @@ def block(elites, k, parents, n, width, low, high, numbers, n_numbers, key, firs
     return n
 """
     return Block(vary, VARIATION, source)
+
+
+class RandomNumbers(NamedTuple):
+    """What a user's operator draws from for one child: `uniform` numbers in [0, 1) and standard `normal` ones."""
+
+    uniform: npt.NDArray[np.float64]
+    normal: npt.NDArray[np.float64]
+
+
+def block_of_operator(function: Any, n_parents: int) -> Any:
+    """Compile a user's `@njit` operator, `function(parents, low, high, random) -> child`, into a block.
+
+    The block's numbers are how many uniform and how many normal (an even number) random numbers a child gets. A child
+    of another width, or with a value that is not a number, is an exception; what is out of bounds is clipped.
+    """
+    source = f"""
+def block(elites, k, parents, n, width, low, high, numbers, n_numbers, key, first, children):
+    rows, rows_of, out = carray(elites, (k, width)), carray(parents, (2, {CHUNK})), carray(children, (n, width))
+    chosen, lows, highs = empty(({n_parents}, width)), empty(width), empty(width)
+    random = RandomNumbers(empty(int(numbers[0])), empty(int(numbers[1])))
+    n_uniform, n_normal = random.uniform.shape[0], random.normal.shape[0]
+    for i in range(n):
+        word = uint64(first + i) * uint64(n_uniform + n_normal // 2)
+        for j in range(n_uniform):
+            random.uniform[j] = unit_uniform(random_word(key, word + uint64(j)))
+        fill_normals(key, word + uint64(n_uniform), random.normal)
+        for j in range(width):  # copies: what the operator does to them must not reach the archive
+            for p in range({n_parents}):
+                chosen[p, j] = rows[rows_of[p, i], j]
+            lows[j], highs[j] = low[j], high[j]
+        try:
+            child = function(chosen, lows, highs, random)
+            if len(child) != width:
+                raise ValueError("wrong width")
+            for j in range(width):
+                x = float(child[j])
+                if x != x:
+                    raise ValueError("NaN")
+                out[i, j] = min(max(x, low[j]), high[j])
+        except Exception:
+            return i
+    return n
+"""
+    error_model = function.targetoptions.get("error_model", "python")
+    given: dict[str, Any] = {
+        "carray": numba.carray,
+        "empty": np.empty,
+        "uint64": np.uint64,
+        "function": function,
+        "RandomNumbers": RandomNumbers,
+        "fill_normals": fast_math.fill_normals,
+        "random_word": fast_math.random_word,
+        "unit_uniform": fast_math.unit_uniform,
+    }
+    digest = function_digest(function)
+    if digest is not None:
+        digest = f"error_model {error_model}\n{source_digest(__name__)}\n{digest}"
+    return compile_block(source, given, digest, VARIATION, error_model)
 
 
 def native_block(function: Callable[..., None]) -> Any:

@@ -8,16 +8,20 @@ or reflection, never by drawing again.
 
 from __future__ import annotations
 
+import functools
+import importlib
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_float
-from tesselite.compiled.blocks import CHUNK, Block, Brood, call_variation
+from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, call_variation
 from tesselite.emitters import breeding
 from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 
@@ -67,8 +71,14 @@ class Operator(ABC):
             count = min(CHUNK, n - start)
             brood.parents[0, :count] = np.arange(start, start + count)
             brood.parents[1, :count] = brood.parents[0, :count] + (len(rows) - n)
-            call_variation(self.address, start, count, brood._replace(children=out[start:]))
+            made = call_variation(self.address, start, count, brood._replace(children=out[start:]))
+            if made < count:
+                raise ValueError(self.failure())
         return out
+
+    def failure(self) -> str:
+        """What to say if the block made fewer children than it was asked for."""
+        return f"variation: {self} failed"
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,81 @@ class BuiltIn(Operator):
     def __str__(self) -> str:
         words = [repr(x) for x in self.parameters] + (["reflect"] if self.bounds == "reflect" else [])
         return f"{self.name}:{','.join(words)}"
+
+
+class OwnOperator(Operator):
+    """A user's compiled operator; see `operator`."""
+
+    def __init__(self, function: Any, n_parents: int, uniforms: int | None, normals: int | None) -> None:
+        if not hasattr(function, "py_func"):
+            raise TypeError(f"operator: expected a function compiled by Numba's @njit, got {function!r:.80}")
+        if n_parents not in (1, 2):
+            raise ValueError(f"n_parents: expected 1 or 2, got {n_parents!r}")
+        for name, count in (("uniforms", uniforms), ("normals", normals)):
+            if count is not None and (not isinstance(count, int) or not 0 <= count < 2**31):
+                raise ValueError(f"{name}: expected a whole number of at least 0, or None, got {count!r}")
+        self.function = function
+        self.n_parents = n_parents
+        self._uniforms, self._normals = uniforms, normals
+        self.__name__, self.__doc__ = str(function.py_func.__name__), function.py_func.__doc__
+
+    @functools.cached_property
+    def _block(self) -> Any:
+        try:
+            return block_of_operator(self.function, self.n_parents)
+        except Exception as error:  # Numba lets errors of every kind through
+            raise ValueError(
+                f"variation: Numba cannot compile {self.__name__} ({type(error).__name__}: {error})"
+            ) from None
+
+    @property
+    def address(self) -> int:
+        """Where the block's machine code is; compiled when it is first asked for."""
+        return int(self._block.address)
+
+    def check(self, space: SolutionSpace) -> None:
+        """ValueError unless this operator works on such a space."""
+        if not isinstance(space, Box):
+            raise ValueError(f"variation: {self.__name__} needs a Box space, got {space!r}")
+
+    def numbers(self, space: Any) -> Floats:
+        """How many uniform and how many normal numbers a child gets; the latter come in pairs."""
+        uniforms = space.width + 1 if self._uniforms is None else self._uniforms
+        normals = space.width + 1 if self._normals is None else self._normals
+        return np.array([uniforms, normals + normals % 2], dtype=np.float64)
+
+    def failure(self) -> str:
+        """What to say if the block made fewer children than it was asked for."""
+        return (
+            f"variation: {self.__name__} raised an exception, or returned something else than one number per value of "
+            "a solution; call its function on parents (n_parents, width) to see"
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OwnOperator:  # it never changes
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_block"}
+
+    def __str__(self) -> str:
+        """What `by_name` finds it by in any process, or "own"."""
+        module = str(self.function.py_func.__module__)
+        importable = module not in ("__main__", "__mp_main__")
+        found = getattr(sys.modules.get(module), self.__name__, None)
+        return f"{module}:{self.__name__}" if importable and found is self else "own"
+
+
+def operator(
+    *, n_parents: int = 1, uniforms: int | None = None, normals: int | None = None
+) -> Callable[[Any], OwnOperator]:
+    """Turn a function compiled by Numba's `@njit` into an operator that runs inside of the compiled search loop.
+
+    Use it as a decorator. The function gets parents (n_parents, width), low and high (width,), and random numbers for
+    this child alone: `random.uniform` in [0, 1) and standard `random.normal`, width + 1 of each unless `uniforms` and
+    `normals` say otherwise. It returns the child (width,), which is clipped to the bounds; it may work on the arrays
+    that it gets.
+    """
+    return lambda function: OwnOperator(function, n_parents, uniforms, normals)
 
 
 def _checked(name: str, value: float, low: float, high: float) -> float:
@@ -181,8 +266,10 @@ _BY_NAME: dict[str, Callable[..., Operator]] = {
 
 
 def by_name(text: str) -> Operator:
-    """The operator that a text such as "iso_line:0.01,0.2" or "gaussian:0.1,reflect" names."""
+    """The operator that a text such as "iso_line:0.01,0.2", "gaussian:0.1,reflect" or "my_module:mine" names."""
     name, _, rest = text.partition(":")
+    if name.strip().replace("-", "_") not in _BY_NAME and rest:
+        return _imported(text, name, rest)
     words = [word.strip() for word in rest.split(",") if word.strip()]
     options: dict[str, Any] = {"bounds": words.pop()} if words and words[-1] in ("clip", "reflect") else {}
     try:
@@ -191,3 +278,23 @@ def by_name(text: str) -> Operator:
         raise ValueError(f"variation: expected one of {', '.join(_BY_NAME)}, got {name!r}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"variation: cannot read {text!r} ({error}); an example: iso_line:0.01,0.2") from None
+
+
+def _imported(text: str, module_name: str, attribute: str) -> Operator:
+    """The operator of this name in a module, which is looked for in the current folder too."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module_name), attribute, None)
+    except Exception as error:
+        known = ", ".join(_BY_NAME)
+        raise ValueError(
+            f"variation: expected one of {known}, or module:name of yours; importing {module_name} failed "
+            f"({type(error).__name__}: {error})"
+        ) from error
+    if not isinstance(found, Operator):
+        raise ValueError(
+            f"variation: {text} is not an operator; decorate an @njit function with @tesselite.variation.operator()"
+        )
+    return found

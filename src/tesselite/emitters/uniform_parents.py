@@ -83,7 +83,8 @@ class Uniform(Emitter):
             brood = self.brood
             if brood.elites is not elites or len(brood.children) != n:
                 brood = self.brood = brood._replace(elites=elites, children=np.empty((n, archive.width)))
-            breed(self.variation.address, self.selection_key, first, filled, brood)
+            if breed(self.variation.address, self.selection_key, first, filled, brood) < n:
+                raise ValueError(self.variation.failure())
             return brood.children
         rows = np.empty((2, n), np.int64)
         draw_parents(self.selection_key, first, filled, rows)

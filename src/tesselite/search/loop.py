@@ -89,11 +89,13 @@ class Stretch(NamedTuple):
 
 
 @part()
-def _evaluate(n: int, first: int, n_rows: int, parts: Any, scratch: Any) -> None:
-    """Breed and evaluate n rows, the first of which is evaluation number `first`."""
+def _evaluate(n: int, first: int, n_rows: int, parts: Any, scratch: Any) -> bool:
+    """Breed and evaluate n rows, the first of which is evaluation number `first`; False if the variation failed."""
     brood, rows = scratch.brood, scratch.candidates
-    breed_chunk(parts.variation, parts.selection_key, first, n, n_rows, brood)
+    if breed_chunk(parts.variation, parts.selection_key, first, n, n_rows, brood) < n:
+        return False
     call_objective(parts.objective, n, brood.children, rows.fitness, rows.features, scratch.status)
+    return True
 
 
 @part()
@@ -184,14 +186,17 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
             n = min(CHUNK, control[MESSAGE] - start)
             for k in range(_N_COUNTS):
                 tallies[chunk, k] = 0
-            _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], parts, scratch)
+            if not _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], parts, scratch):
+                control[MESSAGE + 3] = 1
+                dismiss(control)
+                return
             _locate(n, parts, scratch, tallies, chunk)
             tallies[chunk, _PROMISING] = _keep_promising(n, start, parts.rule, elites, scratch, batch)
             report_done(control)
             spins = 0
             chunk = claim(control)
         if leads:
-            if not wait_until_done(control, n_chunks):  # a helper failed
+            if not wait_until_done(control, n_chunks):  # somebody failed
                 return
             _insert(n_chunks, control[MESSAGE + 1], parts.rule, batch, elites, counts)
             counts[_DONE] += count
@@ -240,6 +245,7 @@ class CompiledLoop:
         emitter = search.emitter
         assert isinstance(emitter, Uniform)
         assert isinstance(emitter.variation, Operator)
+        self._failure = emitter.variation.failure()
         low, high = emitter.brood.low, emitter.brood.high
         if not len(low) == len(high) == width:
             raise ValueError(f"solution_space: expected {width} bounds, got {len(low)} low and {len(high)} high ones")
@@ -327,6 +333,8 @@ class CompiledLoop:
             }
             archive.invalid += Counter({reason: n for reason, n in reasons.items() if n})
             search.evaluations += int(counts[_DONE])
+        if control[MESSAGE + 3]:
+            raise ValueError(self._failure)
         if counts[_NO_NICHE]:
             raise ValueError(
                 f"tessellation: expected niches from 0 to {archive.n_niches - 1}, got others for "
