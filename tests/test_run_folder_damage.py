@@ -118,6 +118,8 @@ def test_damaged_events_are_refused_and_one_that_was_cut_off_has_not_happened(gr
     ):
         file.write_text(wrong)
         refused(grid_folder, r"events\.jsonl: damaged in line")
+    file.write_text(text.splitlines(keepends=True)[1])
+    refused(grid_folder, r"events\.jsonl: damaged in line 1 .*a line before it is missing")
     file.write_text(text + text.splitlines()[1][:40])
     assert resume(grid_folder, make(), evaluations=2200).evaluations == 2200
     assert [json.loads(line)["event"] for line in file.read_text().splitlines()] == ["niches", "budget", "budget"]

@@ -37,6 +37,7 @@ class Events:
     def __init__(self, file: Path | None = None, happened: Sequence[dict[str, Any]] = ()) -> None:
         self.file = file
         self._size = 0
+        self._last = ""  # the digest of the last line: each names the one before it, so that none can be missing
         self._events: list[dict[str, Any]] = []
         for event in happened:
             self._take(event)
@@ -45,9 +46,16 @@ class Events:
 
     def written_to(self, file: Path) -> Events:
         """The same events, kept in a new file."""
-        text = "".join(json.dumps(sealed(happened)) + "\n" for happened in self._events)
-        write_atomically(file, lambda part: part.write_text(text))
+        copy = Events()
+        lines = [copy._line(happened) for happened in self._events]
+        write_atomically(file, lambda part: part.write_bytes(b"".join(lines)))
         return Events(file)
+
+    def _line(self, happened: dict[str, Any]) -> bytes:
+        """The line behind those that were made so far."""
+        line = sealed({**happened, "after": self._last})
+        self._last = line["digest"]
+        return (json.dumps(line) + "\n").encode()
 
     def _read(self, file: Path) -> None:
         text = regular_bytes(file)
@@ -55,9 +63,10 @@ class Events:
         for number, line in enumerate(text[: self._size].splitlines(), 1):
             try:
                 event = json.loads(line)
-                if not is_intact(event):
-                    raise ValueError("not what was written")
-                self._take({name: value for name, value in event.items() if name != "digest"})
+                if not is_intact(event) or event["after"] != self._last:
+                    raise ValueError("not what was written, or a line before it is missing")
+                self._last = event["digest"]
+                self._take({name: value for name, value in event.items() if name not in ("digest", "after")})
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
                 raise ValueError(f"{file}: damaged in line {number} ({error}); restore it") from None
 
@@ -72,7 +81,7 @@ class Events:
         """Note what has happened after `at` evaluations; on disk when this returns."""
         happened = {"event": event, "at": at, **about}
         if self.file is not None:
-            line = (json.dumps(sealed(happened)) + "\n").encode()
+            line = self._line(happened)
             try:
                 with self.file.open("ab") as file:
                     file.truncate(self._size)
