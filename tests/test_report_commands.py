@@ -10,7 +10,10 @@ import subprocess
 import sys
 import urllib.request
 
+import pytest
+
 from report_runs import bowl_run
+from tesselite.cli import main
 
 
 def tesselite(*arguments, cwd):
@@ -43,6 +46,26 @@ def test_mistakes_end_in_one_line(tmp_path):
     done = tesselite("watch", "file", cwd=tmp_path)
     assert done.returncode == 2
     assert "found a file" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "sphere:3", "--grid", "3", "--evaluations", "10", "-o", "run", "--report"),
+        ("watch", "run", "--port", "0"),
+        ("report", "run"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_without_plotly_no_work_is_done_for_a_page(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tesselite.report.page.html.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("tesselite.report.live.LiveServer.serve_forever", lambda self, poll_interval: None)
+    monkeypatch.setattr(sys, "argv", ["tesselite", *words])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert capsys.readouterr().err == "Error: the interactive page needs Plotly: pip install 'tesselite[report]'\n"
+    assert not (tmp_path / "run").exists()
 
 
 def test_watch_serves_until_it_is_stopped(tmp_path):

@@ -128,6 +128,10 @@ def run_problem(
     as_json: bool,
 ) -> None:
     """Start a run and tell how it ended."""
+    if report:
+        from tesselite.report.page.html import plotly_bundle
+
+        plotly_bundle()
     with user_prints_to_stderr():
         problem = by_name(spec)
     plan = wanted.plan(spec, problem, execution)

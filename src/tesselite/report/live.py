@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tesselite import __version__
-from tesselite.report.page.html import document_of, page_of
+from tesselite.report.page.html import document_of, page_of, plotly_bundle
 from tesselite.report.page.payload import Payload, plain
 from tesselite.report.page.run_data import RunData, locked, read_run
 from tesselite.report.page.views import describe_view
@@ -109,6 +109,7 @@ class LiveServer(ThreadingHTTPServer):
             raise ValueError(f"port: expected 0 to 65535, got {port}")
         if not seconds > 0:
             raise ValueError(f"seconds: expected a number above 0, got {seconds}")
+        plotly_bundle()
         self.watched = Watched(folder)
         self.seconds = seconds
         self.loopback = host in _LOOPBACK

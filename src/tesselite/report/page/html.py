@@ -35,8 +35,9 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     if not folders:
         raise ValueError("runs: expected at least one folder of a run")
     check_output("out", out)
+    plotly_bundle()
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise ValueError("runs: expected each folder once; a run that counts twice would make a difference certain")
+        raise ValueError("runs: the same run folder is given twice")
     runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
     for run in runs:
         if run.archive is None:
@@ -112,11 +113,15 @@ def _asset(name: str) -> str:
     return (resources.files("tesselite.report.page") / "assets" / name).read_text(encoding="utf-8")
 
 
-@cache
-def _plotly() -> str:
-    """Plotly's own bundle, compressed; ValueError if the package is not installed."""
+def plotly_bundle() -> Path:
+    """The file of Plotly that a page holds; ValueError, before any work is done, if the package is not installed."""
     package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
     bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
     if bundle is None or not bundle.exists():
         raise ValueError("the interactive page needs Plotly: pip install 'tesselite[report]'")
-    return packed_text(bundle.read_bytes())
+    return bundle
+
+
+@cache
+def _plotly() -> str:
+    return packed_text(plotly_bundle().read_bytes())
