@@ -479,7 +479,8 @@ def opened(monkeypatch):
         return Farm(*args, **options)
 
     monkeypatch.setattr("tesselite.execution.execution.open_workers", open_threads)
-    monkeypatch.setattr("tesselite.execution.execution.Farm", farm)
+    for module in ("execution", "choice"):
+        monkeypatch.setattr(f"tesselite.execution.{module}.Farm", farm)
     return seen
 
 
@@ -544,3 +545,13 @@ def test_assessment_on_workers_is_the_same(tmp_path):
     assert here.settings == there.settings == ("training", "upside down")
     for name in here.settings:
         assert here.fitness[name].tobytes() == there.fitness[name].tobytes()
+
+
+def test_a_comparison_assesses_on_workers(tmp_path, capsys, opened):
+    for name in ("a", "b"):
+        run(problems.in_scenarios, out=tmp_path / name, **SETTINGS)
+    words = [tmp_path / "a", "--against", tmp_path / "b", "-o", tmp_path / "c", "--json"]
+    code, said = run_main(capsys, "compare", *words, "--workers", "2", "--timeout", "30", "--retries", "0")
+    assert code == 0, said.err
+    assert json.loads(said.out)["tests"]
+    assert opened == [2, (0, 30.0)] * 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -60,17 +61,24 @@ def compare_folders(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    workers: Any = None,
+    retries: int | None = None,
+    timeout: float | None = None,
 ) -> tuple[Comparison, list[Measure]]:
     """Groups of run folders as a comparison, and what to test: best fitness, coverage, spread, QD score and `shares`.
 
-    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed.
+    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed. `workers`,
+    `retries` and `timeout` are those of `assess`.
     """
     check_comparable(groups)
     if not np.isfinite(np.asarray(shares, dtype=np.float64)).all():
         raise ValueError(f"shares: expected finite fitness values, got {list(shares)}")
     assessed = {}
     for name, folders in groups.items():
-        assessed[name] = [assess_run(folder, threads=threads, progress=progress) for folder in folders]
+        assessed[name] = [
+            assess_run(folder, threads=threads, progress=progress, workers=workers, retries=retries, timeout=timeout)
+            for folder in folders
+        ]
     values = [one for found in assessed.values() for run in found for one in run.fitness.values()]
     pooled = np.concatenate([one[np.isfinite(one)] for one in values])
     if not len(pooled):

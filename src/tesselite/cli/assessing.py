@@ -160,6 +160,9 @@ def compare_runs(
     share: Sequence[float],
     kind: str,
     threads: int | None,
+    workers: int | str | None,
+    timeout: float | None,
+    retries: int | None,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -175,7 +178,15 @@ def compare_runs(
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with user_prints_to_stderr(), _counted("assessing", quiet) as progress:
-        comparison, queries = compare_folders(groups, share, threads=threads, progress=progress)
+        comparison, queries = compare_folders(
+            groups,
+            share,
+            threads=threads,
+            progress=progress,
+            workers=workers,
+            timeout=timeout,
+            retries=retries,
+        )
     from tesselite.report.comparing_runs import write_comparison
 
     files = write_comparison(comparison, out, queries, kind, notes)
