@@ -42,7 +42,14 @@ def as_float(name: str, value: Any, expected: str) -> float:
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: some of its text, which a whole number of thousands of digits refuses to have."""
+    """A value in an error message: some of its text, which a whole number of thousands of digits refuses to have.
+
+    Of arrays and long lists, what they are.
+    """
+    if isinstance(value, np.ndarray) and value.ndim:
+        return f"an array of shape {value.shape}"
+    if isinstance(value, list | tuple) and len(value) > 8:
+        return f"a {type(value).__name__} of {len(value)}"
     try:
         return f"{value!r:.80}"
     except ValueError:

@@ -248,7 +248,9 @@ def default_for(space: SolutionSpace) -> Operator | VariationFunction:
         return resample()
 
     if not hasattr(space, "vary"):
-        raise ValueError(f"solution_space: expected vary(parents, rng) in {space!r:.80}, or a variation beside it")
+        raise ValueError(
+            f"solution_space: {type(space).__name__} lacks vary(parents, rng); add it, or give a variation"
+        )
 
     def own(parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
         return space.vary(parents, rng)

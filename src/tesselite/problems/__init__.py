@@ -136,7 +136,8 @@ def _found(spec: str) -> Problem:
         return _with_settings(name, variant)
     if not variant:
         known = ", ".join(built_in.name for built_in in BUILT_IN)
-        raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, yours is module:name")
+        yours = _module_instead(spec, "NAME") if _is_path(spec) else "yours is module:name"
+        raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, {yours}")
     return _imported(spec, name, variant)
 
 
@@ -196,7 +197,25 @@ def _takes_nothing(function: Callable[..., Any]) -> bool:
     return True
 
 
+def _is_path(text: str) -> bool:
+    """Whether this is the name of a file, not of a module."""
+    return not text or text.startswith(".") or text.endswith(".py") or "/" in text or "\\" in text
+
+
+def _module_instead(text: str, attribute: str) -> str:
+    """What to say in place of a file's name."""
+    with suppress(ValueError, OSError):
+        file = Path(text).resolve()
+        if file.suffix == ".py" and file.is_relative_to(Path.cwd()):
+            return f"say {'.'.join(file.relative_to(Path.cwd()).with_suffix('').parts)}:{attribute}"
+        if file.suffix == ".py":
+            return f"say {file.stem}:{attribute} in the folder {file.parent}"
+    return f"say MODULE:{attribute}, for a module that `import` finds"
+
+
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
+    if _is_path(module_name):
+        raise ValueError(f"problem: expected a module, got {module_name!r}; {_module_instead(module_name, attribute)}")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

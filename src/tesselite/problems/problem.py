@@ -7,6 +7,7 @@ A built-in problem subclasses `Problem`; a user's function becomes one through `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,10 @@ class Problem(ABC):
     @abstractmethod
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Evaluate rows that are known to be of `self.solutions`; what the search calls."""
+
+    def hint(self, reasons: Mapping[str, int]) -> str:
+        """A line for a user all of whose evaluations were invalid for these reasons, if it may help; else empty."""
+        return ""
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""

@@ -18,12 +18,11 @@ from tesselite.base.numbers import as_float, shown
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
-from tesselite.spaces.solutions import Rows, SolutionSpace
+from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 
 
 def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenarios: Sequence[str]) -> None:
-    if not hasattr(solutions, "validate"):
-        raise ValueError(f"solutions: expected a space of solutions, such as tesselite.Box(3, 0, 1), got {solutions!r}")
+    check_space("solutions", solutions)
     if direction not in ("max", "min"):
         raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
     if isinstance(scenarios, str) or not isinstance(scenarios, Sequence):
@@ -36,6 +35,7 @@ def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenar
         raise ValueError(f"floor: expected a finite number or None, got {floor!r}")
 
 
+_WRONG_SHAPE = "wrong shape"
 CHUNK = 64  # rows that a thread evaluates at a time
 _WORTH_THREADS = 1e-3  # seconds of work below which one thread does it all
 
@@ -86,10 +86,10 @@ class FunctionProblem(Problem):
             try:
                 self._store(self.function(*self._arguments(rows.copy(), scenario)), fitness, features)
                 return Evaluation.of(fitness, features)
-            except (Exception, SystemExit):
+            except (Exception, SystemExit) as error:
                 # Some row is at fault: find out which by evaluating them one at a time.
                 if len(rows) == 1:
-                    first_error = traceback.format_exc()
+                    first_error = _traceback(error)
         for i in range(len(rows)):
             try:
                 if self.batch:
@@ -102,7 +102,7 @@ class FunctionProblem(Problem):
             except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan
                 reasons[i] = str(error) if isinstance(error, _WrongShape) else f"{RAISED}{type(error).__name__}"
-                first_error = first_error or traceback.format_exc()
+                first_error = first_error or _traceback(error)
         return Evaluation.of(fitness, features, reasons, first_error)
 
     def _store(self, result: Any, fitness: npt.NDArray[np.float64], features: npt.NDArray[np.float64]) -> None:
@@ -110,7 +110,7 @@ class FunctionProblem(Problem):
         expected = f"{fitness.shape if self.batch else '()'} and {features.shape if self.batch else features.shape[1:]}"
         try:
             f, b = result
-            f, b = np.asarray(f, dtype=np.float64), np.asarray(b, dtype=np.float64)
+            f, b = _as_numbers(f), _as_numbers(b)
         except (TypeError, ValueError):
             raise _WrongShape(
                 f"wrong result: expected (fitness, features) of shapes {expected}, got {_kind(result)}"
@@ -119,18 +119,42 @@ class FunctionProblem(Problem):
             f, b = f[None] if f.ndim == 0 else f, b[None]
         if f.shape != fitness.shape or b.shape != features.shape:
             got = f"{f.shape} and {b.shape}" if self.batch else f"{np.shape(result[0])} and {np.shape(result[1])}"
-            raise _WrongShape(f"wrong shape: expected (fitness, features) of shapes {expected}, got {got}")
+            raise _WrongShape(f"{_WRONG_SHAPE}: expected (fitness, features) of shapes {expected}, got {got}")
         fitness[:], features[:] = f, b
 
+    def hint(self, reasons: Mapping[str, int]) -> str:
+        """Functions of a batch that are called with one solution look for an axis that is not there."""
+        if self.batch or not any(f"{RAISED}{name}" in reasons for name in ("IndexError", "AxisError")):
+            return ""
+        width = self.solutions.width
+        return f"It was called with one solution ({width},); if it takes a whole batch, (n, {width}), add batch=True.\n"
 
-def _kind(result: Any) -> str:
+
+def _as_numbers(value: Any) -> npt.NDArray[np.float64]:
+    """As an array; TypeError for what NumPy would take for numbers, too: None for NaN, texts for what they say."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiub" and (value is None or array.dtype.kind != "O"):
+        raise TypeError
+    return np.asarray(array, dtype=np.float64)
+
+
+def _kind(result: Any, inner: bool = False) -> str:
     """What something is, without its values: reasons are counted, so they must be few."""
-    size = f" of {len(result)}" if isinstance(result, tuple | list) else ""
-    return f"{type(result).__name__}{size}"
+    if not isinstance(result, tuple | list):
+        return f"an array {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
+    if len(result) == 2 and not inner:
+        return " and ".join(_kind(part, inner=True) for part in result)
+    kinds = {type(part).__name__ for part in result}
+    return f"{type(result).__name__} of {len(result)}" + (f" {kinds.pop()}" if len(kinds) == 1 else "")
 
 
 class _WrongShape(ValueError):
     """A function returned something else than (fitness, features)."""
+
+
+def _traceback(error: BaseException) -> str:
+    """That of what the function raised; empty where it only returned something wrong, which the reason says."""
+    return "" if isinstance(error, _WrongShape) else traceback.format_exc()
 
 
 class CompiledProblem(Problem):
@@ -176,6 +200,10 @@ class CompiledProblem(Problem):
             try:
                 self._blocks[number] = self._make_block(number)
             except Exception as error:  # Numba lets errors of every kind through
+                # Of a wrong shape, Numba would show code that is not the user's.
+                said = self._explain(self.solutions.random(1, np.random.default_rng(0))[0], scenario)
+                if said.startswith(_WRONG_SHAPE):
+                    raise ValueError(f"{self.name}: {said}") from None
                 raise ValueError(
                     f"{self.name}: Numba cannot compile this function ({type(error).__name__}: {error})"
                 ) from error
@@ -214,7 +242,9 @@ class CompiledProblem(Problem):
         try:
             _, features = plain(*((row, number) if self.scenarios else (row,)))
             if np.shape(features) != (self.features.n,):
-                raise _WrongShape(f"wrong shape: expected {self.features.n} features, got {np.shape(features)}")
+                shape = np.shape(features)
+                got = shape[0] if len(shape) == 1 else f"the shape {shape}"
+                return f"{_WRONG_SHAPE}: expected {self.features.n} features, got {got}"
         except Exception:
             return traceback.format_exc()
         return f"{self.name}: the compiled function raised an exception that the interpreted one does not"

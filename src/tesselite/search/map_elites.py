@@ -27,7 +27,7 @@ from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.names import emitter_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
-from tesselite.spaces.solutions import Rows, SolutionSpace
+from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 from tesselite.tessellation.protocol import Tessellation
 
 INITIAL = 1000
@@ -61,8 +61,7 @@ class MapElites:
         self.initial = checked_count("initial", initial)
         self.seed = checked_seed(seed)
         self.solution_space = solution_space
-        if not hasattr(solution_space, "validate"):
-            raise ValueError(f"solution_space: expected one, such as tesselite.Box(3, 0, 1), got {solution_space!r}")
+        check_space("solution_space", solution_space)
         self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
         self.emitter.begin(solution_space, self.seed)
         self._archive = Archive(
@@ -235,7 +234,8 @@ def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: i
     error = search.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
     raise NothingValid(
         f"{problem.name}: none of the first {search.evaluations} evaluations is valid ({reasons}).\n"
-        f"If valid solutions are rare, raise batch_size (and initial): the first batch needs one.\n{error}"
+        f"If valid solutions are rare, raise batch_size (and initial): the first batch needs one.\n"
+        f"{problem.hint(search.archive.invalid)}{error}"
     )
 
 

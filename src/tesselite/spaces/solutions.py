@@ -40,6 +40,21 @@ class SolutionSpace(Protocol):
         """The solutions as contiguous rows of this space; ValueError says what is wrong with them."""
 
 
+_PARTS = ("width", "dtype", "random(n, rng)", "validate(solutions)")
+
+
+def check_space(name: str, space: Any) -> None:
+    """ValueError, which names what is missing, unless this is a space of solutions."""
+    missing = [part for part in _PARTS if not hasattr(space, part.partition("(")[0])]
+    if len(missing) == len(_PARTS):
+        raise ValueError(f"{name}: expected a space of solutions, such as tesselite.Box(3, 0, 1), got {shown(space)}")
+    if missing:
+        raise ValueError(
+            f"{name}: {type(space).__name__} lacks {' and '.join(missing)}; a space of solutions has "
+            f"{', '.join(_PARTS)}, and vary(parents, rng) where no variation is given (see tesselite.SolutionSpace)"
+        )
+
+
 def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
     rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {width})"), ndmin=2)
     if rows.ndim != 2 or rows.shape[1] != width:

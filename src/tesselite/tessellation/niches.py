@@ -182,7 +182,7 @@ def niches_of(
     if len(names) != 1:
         raise ValueError(
             "expected exactly one of n_niches (for a CVT), grid (cells for each feature) and tessellation, got "
-            + (" and ".join(names) or "none of them")
+            + (" and ".join(names) or "none of them; n_niches=5000 is a good start")
         )
     if n_niches is not None:
         return Cvt(n_niches, n_samples, p, method)

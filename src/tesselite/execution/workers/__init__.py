@@ -33,6 +33,8 @@ def open_workers(wanted: Any) -> Workers:
         from tesselite.execution.workers.processes import Processes
 
         return Processes(wanted)
+    if isinstance(wanted, str) and wanted.strip().isdecimal():
+        raise ValueError(f"workers: expected a number, got the text {wanted!r}; give workers={wanted.strip()}")
     if isinstance(wanted, str) or type(wanted).__module__.startswith("distributed."):
         from tesselite.execution.workers.dask_cluster import DaskWorkers
 
