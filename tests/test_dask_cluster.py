@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -74,6 +76,17 @@ def cluster(tmp_path):
     made.close()
 
 
+@pytest.fixture
+def port_of_dask():
+    """Taken, as by another cluster here."""
+    with socket.socket() as taken:
+        with suppress(OSError):  # by another cluster indeed
+            taken.bind(("", 8787))
+            taken.listen()
+        yield
+
+
+@pytest.mark.usefixtures("port_of_dask")
 def test_a_local_cluster_keeps_workers_that_restart_and_is_given_up_without_any():
     rows = problems.BOX.random(4, np.random.default_rng(0))
     rows[:, 2] = [0.0, 0.95, 0.0, 0.0]  # one is poison

@@ -97,7 +97,13 @@ class DaskWorkers(Workers):
         with dask.config.set(settings):
             try:
                 self._cluster = distributed.LocalCluster(
-                    n_workers=int(number), threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                    n_workers=int(number),
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address=None,
+                    # It serves its state all the same, by default on a port that a second cluster would miss.
+                    scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 )
             except RuntimeError as error:
                 self._settings.close()
