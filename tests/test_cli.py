@@ -268,8 +268,11 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("arm:1",), "expected at least 2, got 1"),
         (("no_module:jump",), "there is no module 'no_module', neither installed nor in"),
         (("my_module:hop",), "my_module has no 'hop'; problems in it: jump, leap, limp"),
-        (("my_module:number",), "my_module:number is no problem but int; decorate the function"),
-        (("my_module:undecorated",), "is no problem but function; decorate the function with @tesselite.problem"),
+        (("my_module:number",), "my_module:number is not a problem but of type int; decorate the function"),
+        (
+            ("my_module:undecorated",),
+            "is not a problem but of type function; decorate the function with @tesselite.problem",
+        ),
         (("my_module:unmade",), "calling my_module:unmade() failed: KeyError: 'no such problem'"),
         (("raising:jump",), "importing raising failed: ZeroDivisionError: division by zero"),
         (("unparsable:jump",), "importing unparsable failed: SyntaxError: "),

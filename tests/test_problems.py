@@ -364,7 +364,7 @@ def test_built_in_names():
         ("hexapod:duty,released", "expected engine=... or released=... after hexapod:, got 'released'"),
         ("no_such_module_here:jump", "there is no module 'no_such_module_here', neither installed nor in"),
         ("math:jump", "math has no 'jump'; problems in it: none"),
-        ("math:pi", "math:pi is no problem but float; decorate the function"),
+        ("math:pi", "math:pi is not a problem but of type float; decorate the function"),
     ],
 )
 def test_names_that_lead_nowhere(spec, message, monkeypatch):
@@ -393,6 +393,6 @@ def test_a_problem_in_the_current_folder(tmp_path, monkeypatch):
         problems.by_name("my_jumps_for_the_test:low")
     with pytest.raises(ValueError, match=r"broken_for_the_test failed: ModuleNotFoundError: .*no_such_module_either"):
         problems.by_name("broken_for_the_test:high")
-    with pytest.raises(ValueError, match="plain is no problem but function; decorate the function"):
+    with pytest.raises(ValueError, match="plain is not a problem but of type function; decorate the function"):
         problems.by_name("my_jumps_for_the_test:plain")
     del sys.modules["my_jumps_for_the_test"]

@@ -235,4 +235,4 @@ def test_a_problem_that_changed_is_refused(grid_folder):
     refused(grid_folder, match, problem=make(floor=-1.0))
     refused(grid_folder, match, problem=make(features={"a": (0.0, 1.0), "b": (-1.0, 2.5)}))
     refused(grid_folder, match, problem=make(features={"a": (0.0, 1.0), "c": (-1.0, 2.0)}))
-    refused(grid_folder, "started from Python on 'hill', a problem that no name finds", problem=None)
+    refused(grid_folder, "started from Python on 'hill'; the problem cannot be imported by name", problem=None)

@@ -163,7 +163,7 @@ def test_a_home_that_cannot_be_written_to_stops_nobody(theirs, command, monkeypa
 def test_only_what_may_make_a_problem_is_called(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for spec in ("os:abort", "os:getpid", "time:time"):
-        with pytest.raises(ValueError, match=f"{spec} is no problem but builtin_function_or_method"):
+        with pytest.raises(ValueError, match=f"{spec} is not a problem but of type builtin_function_or_method"):
             by_name(spec)
 
 

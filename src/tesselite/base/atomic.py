@@ -25,7 +25,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     if path.is_symlink():
         path = path.resolve()
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, f"cannot write {path}: it is no file, and would be replaced by one")
+        raise OSError(errno.EINVAL, f"cannot write {path}: not a regular file")
     remove_parts(path.parent, path.name)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=f"{_PART}{path.suffix}", dir=path.parent)

@@ -153,11 +153,12 @@ def run(
         ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(parser=_whole, metavar="N", help="Samples for the CVT; enough by default.")
+        int | None,
+        typer.Option(parser=_whole, metavar="N", help="Samples for the CVT. Default: 10 per niche, at least 25,000."),
     ] = None,
     p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance of the CVT.")] = 2.0,
     method: Annotated[
-        str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd; the best for the case by default.")
+        str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd. Default: chosen automatically.")
     ] = None,
     paper: Annotated[
         bool, typer.Option("--paper", help="The paper's settings; options given beside it take precedence.")
@@ -405,13 +406,13 @@ def cvt(
     seed: SeedOption = None,
     p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance (inf is allowed).")] = 2.0,
     iterations: Annotated[
-        int | None, typer.Option(parser=_whole, metavar="I", help="At most so many iterations.")
+        int | None, typer.Option(parser=_whole, metavar="I", help="Maximum number of iterations.")
     ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Stop when the error falls by less than this share over ten iterations.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="exact, fresh or lloyd (the paper's Alg. 1); the best for the case by default.")
+        str | None, typer.Option(help="exact, fresh or lloyd (the paper's Alg. 1). Default: chosen automatically.")
     ] = None,
     start: Annotated[str | None, typer.Option(help="random or even.")] = None,
     out: Annotated[
@@ -425,7 +426,7 @@ def cvt(
     ] = None,
     plot_: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation into this picture.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only forecast seconds and memory.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Construct it anew and do not keep it.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not update it.")] = False,
     list_cache: Annotated[bool, typer.Option("--list-cache", help="List the cached tessellations and exit.")] = False,
     threads: ThreadsOption = None,
     quiet: QuietOption = False,
@@ -484,7 +485,7 @@ def watch(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, which may not exist yet.")],
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8137,
     host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default.")] = "127.0.0.1",
-    seconds: Annotated[float, typer.Option(help="How often the page asks for news.")] = 2.0,
+    seconds: Annotated[float, typer.Option(help="Refresh interval in seconds.")] = 2.0,
     trust: TrustOption = False,
 ) -> None:
     """Show a run in a browser while it goes on; reads its folder and writes nothing."""

@@ -75,7 +75,7 @@ def assess_runs(
                        f"{_or_dash(metrics.qd_score)}")  # fmt: skip
             typer.echo(_aligned(Table(columns, rows)))
             if found.changed:
-                typer.echo(f"{found.changed:,} elites have another fitness than when they were found: noise?")
+                typer.echo(f"{found.changed:,} elites: fitness changed on re-evaluation; is the problem noisy?")
     if as_json:
         print_json({"runs": told})
 

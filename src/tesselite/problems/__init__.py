@@ -246,6 +246,7 @@ def _imported(spec: str, module_name: str, attribute: str) -> Problem:
             return made
     if not isinstance(found, Problem):
         raise ValueError(
-            f"problem: {spec} is no problem but {type(found).__name__}; decorate the function with @tesselite.problem"
+            f"problem: {spec} is not a problem but of type {type(found).__name__}; "
+            "decorate the function with @tesselite.problem"
         )
     return found

@@ -78,8 +78,8 @@ class Watched:
         self._document, self._payload = document_of([self._run], with_views=False)
         if self._run.state == "stopped":
             self._document["message"] = (
-                f"Nobody is running here any more, and the run is not finished: it was stopped or killed. Continue it "
-                f"with: {self._run.plan.how_to_resume(self.folder)}"
+                "This run is no longer active, and not finished: it was stopped or killed. Continue it with: "
+                f"{self._run.plan.how_to_resume(self.folder)}"
             )
 
     def view(self, niche: int, scenario: str | None) -> tuple[dict[str, Any], Payload] | None:

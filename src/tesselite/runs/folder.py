@@ -197,7 +197,7 @@ class RunFolder:
             self._lock = None
 
     def abandon_if_empty(self) -> None:
-        """Take back a run that failed before it saved anything, so that it can be started again when mended."""
+        """Take back a run that failed before it saved anything, so that it can be started again once fixed."""
         if not self.archive_file.exists():
             for name in RUN_FILES:
                 (self.path / name).unlink(missing_ok=True)

@@ -24,8 +24,8 @@ def problem_of(folder: Path, plan: Plan, *, asked: bool = False) -> Problem:
     """
     if not has_name(plan.problem):
         raise ValueError(
-            f"{folder}: this run was started from Python on {plan.problem!r}, a problem that no name finds; give "
-            f"it, as in {plan.how_to_resume(folder)} or tesselite.assess(archive, problem)"
+            f"{folder}: this run was started from Python on {plan.problem!r}; the problem cannot be imported by "
+            f"name; pass it, as in {plan.how_to_resume(folder)} or tesselite.assess(archive, problem)"
         )
     file = unagreed_file(plan)
     if file is not None and not asked:
