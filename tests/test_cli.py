@@ -296,7 +296,7 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--grid", "3x"), "expected a whole number"),
         (("my_module:jump", "--grid", "3x3x3"), "one for each of 2 features, got 3"),
         (("my_module:jump", "--grid", "1e10"), "at most 2^63 - 1 can be numbered"),
-        (("my_module:jump", "--retries", "5"), "--retries: only valid together with"),
+        (("my_module:jump", "--retries", "5"), "retries: only valid together with"),
         (("my_module:jump", "--grid", "3", "--niches", "9"), "only one of --niches, --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--centroids", "x"), "got --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--cells", "round"), "cells: expected one of equal, released, got 'round'"),
@@ -539,7 +539,7 @@ def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
     options = ("--niches", "5", "-p", "inf", "--samples", "200", "--evaluations", "200", "--initial", "100")
     assert cli("run", "my_module:jump", *options, "--seed", "3", "-q", "-o", "a").code == 0
     niches = read(Path("a/settings.json").read_text())["niches"]
-    assert (niches["p"], niches["wanted"]["p"]) == ("inf", "inf")
+    assert niches["p"] == "inf"
     about = pq.read_metadata("a/archive.parquet").metadata[b"tesselite"]
     assert read(about)["tessellation"]["p"] == "inf"
     assert cli("info", "a", "--json").json["niches"]["p"] == "inf"
@@ -550,7 +550,7 @@ def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
     archive.save("old.parquet")
     assert b"Infinity" in pq.read_metadata("old.parquet").metadata[b"tesselite"]
     assert tl.Archive.load("old.parquet").tessellation == archive.tessellation
-    edit_settings(Path("a"), niches={**niches, "p": np.inf, "wanted": {**niches["wanted"], "p": np.inf}})
+    edit_settings(Path("a"), niches={**niches, "p": np.inf})
     assert cli("resume", "a", "--evaluations", "300", "-q").code == 0
 
 

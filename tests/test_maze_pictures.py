@@ -20,7 +20,7 @@ from tesselite.problems.maze_navigation.pictures import (
     draw_world,
 )
 from tesselite.report.style import figure
-from tesselite.search.map_elites import illuminate
+from tesselite.runs.run import illuminate
 
 
 def test_a_world_is_drawn_upright_with_its_start_and_goal():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -13,6 +12,7 @@ import tesselite as tl
 from hill_runs import contents, make
 from tesselite.base.atomic import write_atomically
 from tesselite.cli import main
+from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import resume, run
 
 SETTINGS = {"evaluations": 600, "grid": [5, 5], "initial": 200, "batch_size": 100, "seed": 1}
@@ -125,7 +125,7 @@ def test_the_usual_problems_are_found_by_name(tmp_path):
 def test_a_budget_may_be_any_whole_number(tmp_path, evaluations):
     run(make(), out=tmp_path / "run", **{**SETTINGS, "evaluations": 300})
     resume(tmp_path / "run", make(), evaluations=evaluations)
-    assert json.loads((tmp_path / "run" / "settings.json").read_text())["evaluations"] == 600
+    assert RunFolder.open(tmp_path / "run").read().plan.evaluations == 600
 
 
 @pytest.mark.parametrize("evaluations", [700.5, np.nan, np.inf, "many"])
@@ -233,7 +233,7 @@ def test_options_are_never_ignored(tmp_path, run_main, options, told):
         (lambda: tl.illuminate("arm", evaluations=10, grid=3), "problem: expected a problem"),
         (lambda: tl.cvt({"a": (0, 1)}, 5), "space: expected a FeatureSpace"),
         (lambda: tl.MapElites(tl.Box(2), tl.FeatureSpace.unit(2)), "tessellation: expected a grid or a CVT"),
-        (lambda: tl.MapElites(3, tl.GridTessellation(tl.FeatureSpace.unit(2), 3)), "solution_space: expected one"),
+        (lambda: tl.MapElites(3, tl.GridTessellation(tl.FeatureSpace.unit(2), 3)), "solution_space: expected a space of solutions"),
         (lambda: tl.FeatureSpace({"a": (1, 2)}, scales="log"), "scales: expected one for each name"),
         (lambda: tl.Box(2, -1e308, 1e308), "difference is a finite number"),
         (lambda: tl.problem(solutions=3, features={"a": (0, 1)})(abs), "solutions: expected a space"),

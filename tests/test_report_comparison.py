@@ -9,10 +9,12 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from report_runs import bowl_run, walk_run
+from tesselite.execution.islands import Islands
 from tesselite.report.page.comparison import compare, group_names
 from tesselite.report.page.html import document_of, write_report
 from tesselite.report.page.payload import plain
 from tesselite.report.page.run_data import read_run
+from tesselite.tessellation.niches import Cvt, Given
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +31,16 @@ def test_runs_that_differ_only_in_the_seed_are_a_group(bowls):
 
 
 def test_groups_are_told_apart_by_how_their_niches_were_made_and_by_how_they_searched(bowls):
-    def with_settings(run, niches=None, options=None):
-        settings = replace(run.settings, niches=niches or run.settings.niches, options=options or {})
-        return replace(run, settings=settings)
+    def planned(run, **parts):
+        return replace(run, stored=replace(run.stored, planned=replace(run.stored.planned, **parts)))
 
-    islands = [with_settings(run, options={"islands": 4, "exchange": 1000}) for run in bowls[:3]]
-    assert group_names([*bowls[:3], *islands]) == ["one search"] * 3 + ["exchange 1000, islands 4"] * 3
-    wanted = {"kind": "voronoi", "n_niches": 36, "p": 2.0, "fingerprint": "abcdefgh"}
-    few = with_settings(bowls[0], {**wanted, "wanted": {"n_samples": 1000, "method": "lloyd"}})
-    usual = with_settings(bowls[1], {**wanted, "wanted": {"n_samples": None, "method": None}})
-    assert group_names([few, usual]) == [
-        "1,000 samples, lloyd", "usual samples, usual method",
-    ]  # fmt: skip
-    assert group_names([bowls[0], usual]) == ["grid 6x6", "36 niches"]
-    others = [with_settings(bowls[0], {**wanted, "fingerprint": name}) for name in ("1234567", "7654321")]
+    islands = [planned(run, execution=Islands(n=4, exchange=1000)) for run in bowls[:3]]
+    assert group_names([*bowls[:3], *islands]) == ["one search"] * 3 + ["4 islands, exchange every 1,000"] * 3
+    few = planned(bowls[0], niches=Cvt(36, n_samples=1000, method="lloyd"))
+    default = planned(bowls[1], niches=Cvt(36))
+    assert group_names([few, default]) == ["lloyd, 1,000 samples", "default method, default samples"]
+    assert group_names([bowls[0], default]) == ["grid 6x6", "CVT of 36 niches"]
+    others = [planned(bowls[0], niches=Given(36, name)) for name in ("1234567", "7654321")]
     assert group_names(others) == ["centroids 123456", "centroids 765432"]
 
 
@@ -57,7 +55,7 @@ def test_a_reader_is_told_of_unfinished_runs_and_of_pairs_that_were_left_out(bow
 
 def test_a_run_counts_once(tmp_path):
     folder = bowl_run(tmp_path / "run", 2)
-    with pytest.raises(ValueError, match="expected each folder once"):
+    with pytest.raises(ValueError, match="the same run folder is given twice"):
         write_report([folder, folder / ".." / "run"], tmp_path / "page.html")
 
 

@@ -95,7 +95,7 @@ def kill_and_resume(here: Path, kind: tuple[str, ...], name: str, waits: list[fl
     finished(tesselite(here, *again, "-q"))
     assert archive(here, name) == whole
     assert {f.name for f in (here / name).iterdir()} <= {
-        ".lock", "settings.json", "progress.csv", "archive.parquet", "centroids.parquet"
+        ".lock", "settings.json", "events.jsonl", "progress.csv", "archive.parquet", "centroids.parquet"
     }  # fmt: skip
     return hits
 

@@ -43,7 +43,7 @@ def draws():
     def noise(first, n):
         words = (JOINTS + 2) // 2  # a word gives two normals; the last of an offspring's may stay unused
         normals = np.empty(2 * words * n)
-        fill_normals(search.variation_key, np.uint64(first * words), normals)
+        fill_normals(search.emitter.brood.key, np.uint64(first * words), normals)
         return normals.reshape(n, 2 * words)[:, : JOINTS + 1]
 
     return np.concatenate(random), parents, noise

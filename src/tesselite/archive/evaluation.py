@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_floats, is_plain, shown
-from tesselite.spaces.scaling import all_valid
 
 Direction = Literal["max", "min"]
 
@@ -90,6 +89,8 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     A row is invalid if it is marked so, has a reason, or is not finite. Raises ValueError for anything else than an
     Evaluation, for other shapes and for reasons of rows that do not exist.
     """
+    from tesselite.spaces.scaling import all_valid  # compiled, and not needed to know what an evaluation is
+
     if not isinstance(evaluated, Evaluation):
         raise ValueError(f"evaluation: expected a tesselite.Evaluation, got {type(evaluated).__name__}")
     fitness = as_floats("evaluation", evaluated.fitness, "fitness of numbers")

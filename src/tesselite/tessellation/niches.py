@@ -38,7 +38,8 @@ class Grid:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
-        return {"kind": "grid", "shape": list(self.shape), "cells": self.cells}
+        rule = {} if self.cells == "equal" else {"cells": self.cells}
+        return {"kind": "grid", "shape": list(self.shape), **rule}
 
     @property
     def label(self) -> str:
