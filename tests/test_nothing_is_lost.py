@@ -233,7 +233,10 @@ def test_options_are_never_ignored(tmp_path, run_main, options, told):
         (lambda: tl.illuminate("arm", evaluations=10, grid=3), "problem: expected a problem"),
         (lambda: tl.cvt({"a": (0, 1)}, 5), "space: expected a FeatureSpace"),
         (lambda: tl.MapElites(tl.Box(2), tl.FeatureSpace.unit(2)), "tessellation: expected a grid or a CVT"),
-        (lambda: tl.MapElites(3, tl.GridTessellation(tl.FeatureSpace.unit(2), 3)), "solution_space: expected a space of solutions"),
+        (
+            lambda: tl.MapElites(3, tl.GridTessellation(tl.FeatureSpace.unit(2), 3)),
+            "solution_space: expected a space",
+        ),
         (lambda: tl.FeatureSpace({"a": (1, 2)}, scales="log"), "scales: expected one for each name"),
         (lambda: tl.Box(2, -1e308, 1e308), "difference is a finite number"),
         (lambda: tl.problem(solutions=3, features={"a": (0, 1)})(abs), "solutions: expected a space"),

@@ -44,7 +44,7 @@ def nameless():
 def test_the_advice_after_ctrl_c_fits_the_problem(tmp_path):
     with pytest.raises(Interrupted, match=r"continue with: tesselite\.resume\('.*run', problem\)$"):
         run(nameless(), out=tmp_path / "run", evaluations=2000, grid=4, seed=1, progress=interrupted_at(400))
-    with pytest.raises(ValueError, match=r"started from Python on 'slow', .* tesselite\.resume\('.*run', problem\)"):
+    with pytest.raises(ValueError, match=r"started from Python on 'slow'; .* tesselite\.resume\('.*run', problem\)"):
         resume(tmp_path / "run")
     assert resume(tmp_path / "run", nameless()).archive.coverage == 1.0
     assert command_of(tmp_path / "run").startswith("No command gives this run again")

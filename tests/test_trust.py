@@ -6,6 +6,7 @@ import importlib
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ from hill_runs import contents, edit_settings
 from tesselite.base import trust
 from tesselite.cli import main
 from tesselite.cli.terminal import printable
+from tesselite.execution.asynchronous import Asynchronous
 from tesselite.problems import by_name, file_of
 from tesselite.report.page.run_data import read_run
-from tesselite.runs.problem import run_archive
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.problem import run_archive, unagreed_file
 from tesselite.runs.run import resume, run
 from tesselite.tessellation.files import load_tessellation
 
@@ -96,7 +99,7 @@ def test_looking_at_a_run_of_somebody_else_runs_nothing(theirs, command, words, 
     assert contents(theirs) == before
     if words[0] not in ("info", "export"):
         file = Path("sent_module.py").resolve() if "sent" in spec else Path(spec.partition(":")[0])
-        assert f"its problem is {spec}; importing it would run" in said
+        assert f"its problem is {spec}, its variation iso_line:0.01,0.2; importing them would run" in said
         assert file.stem in said
         assert "add --trust" in said
 
@@ -105,7 +108,7 @@ def test_looking_at_a_run_of_somebody_else_runs_nothing(theirs, command, words, 
 def test_the_user_can_agree_and_is_not_asked_again(theirs, command, words, monkeypatch):
     code, said = command(words[0], "run", *words[1:], "--trust")
     assert code == 0
-    assert f"run: importing sent_module:jump from {theirs.parent / 'sent_module.py'}" in said
+    assert f"run: importing what the run names, from {theirs.parent / 'sent_module.py'}" in said
     assert Path("imported").exists()
     for modules in (["sent_module"], []):
         for module in modules:
@@ -260,3 +263,17 @@ def test_no_name_reaches_a_terminal_with_codes_that_it_obeys(theirs, command):
         assert "\x1b" not in said.replace("\\x1b", "")
         assert not {"\x07", "\x9b", "\u202e"} & set(said)
     assert printable("a\x1b[31m\x9b\u202e\tb\n") == "a\\x1b[31m\\x9b\\u202e\tb\n"
+
+
+def test_an_operator_that_a_foreign_run_names_is_not_imported_to_look_at_it(theirs, command):
+    """A built-in problem is no excuse: the operator is user code, too."""
+    stored = RunFolder.open(theirs).read().planned
+    for text in ("sent_module:jump", "curiosity:sent_module:jump"):
+        plan = replace(stored, problem="sphere:3", variation=text, execution=Asynchronous(2))
+        assert unagreed_file(plan) is not None
+    edit_settings(theirs, variation="sent_module:jump", execution=Asynchronous(2).to_dict())
+    before = contents(theirs)
+    code, said = command("replay", "run")
+    assert code == 2
+    assert "which you have not run before" in said
+    assert contents(theirs) == before

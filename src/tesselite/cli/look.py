@@ -45,7 +45,7 @@ def trust_problem(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            typer.echo(printable(f"{folder}: importing {plan.problem} from {file}"), err=True)
+            typer.echo(printable(f"{folder}: importing what the run names, from {file}"), err=True)
             agree_to_import(plan)
 
 

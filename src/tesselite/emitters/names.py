@@ -25,6 +25,12 @@ def is_emitter(text: str) -> bool:
     return text.partition(":")[0] in _BY_NAME
 
 
+def imported_operator(text: str) -> str:
+    """The module:name of the operator that `by_name` would import for a text; empty if it would import none."""
+    operator = text.partition(":")[2] if is_emitter(text) else text
+    return operator if operators.is_imported(operator) else ""
+
+
 def emitter_of(variation: Any = None, emitter: Emitter | None = None) -> Emitter:
     """The emitter that is given, or uniform parents with the variation that is; ValueError for both."""
     if emitter is None:

@@ -270,7 +270,7 @@ _BY_NAME: dict[str, Callable[..., Operator]] = {
 def by_name(text: str) -> Operator:
     """The operator that a text such as "iso_line:0.01,0.2", "gaussian:0.1,reflect" or "my_module:mine" names."""
     name, _, rest = text.partition(":")
-    if name.strip().replace("-", "_") not in _BY_NAME and rest:
+    if is_imported(text):
         return _imported(text, name, rest)
     words = [word.strip() for word in rest.split(",") if word.strip()]
     options: dict[str, Any] = {"bounds": words.pop()} if words and words[-1] in ("clip", "reflect") else {}
@@ -280,6 +280,12 @@ def by_name(text: str) -> Operator:
         raise ValueError(f"variation: expected one of {', '.join(_BY_NAME)}, got {name!r}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"variation: cannot read {text!r} ({error}); an example: iso_line:0.01,0.2") from None
+
+
+def is_imported(text: str) -> bool:
+    """Whether `by_name` would import a module of the user's to find the operator of this text."""
+    name, _, rest = text.partition(":")
+    return rest.isidentifier() and name.strip().replace("-", "_") not in _BY_NAME
 
 
 def _imported(text: str, module_name: str, attribute: str) -> Operator:

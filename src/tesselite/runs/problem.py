@@ -8,6 +8,7 @@ from typing import Any
 from tesselite.archive.archive import Archive
 from tesselite.archive.file import load_checkpoint, own_scales
 from tesselite.base.trust import agree, is_agreed
+from tesselite.emitters.names import imported_operator
 from tesselite.problems import by_name, file_of, has_name, is_built_in
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Stored
@@ -36,17 +37,22 @@ def problem_of(folder: Path, plan: Plan, *, asked: bool = False) -> Problem:
 
 
 def unagreed_file(plan: Plan) -> str | None:
-    """The file that importing the problem of a run would run; None if there is none, or this user has agreed to it."""
-    importable = has_name(plan.problem) and not is_built_in(plan.problem)
-    file = file_of(plan.problem) if importable else None
-    return None if file is None or is_agreed(_import_of(plan, file)) else file
+    """The file that importing the problem or the operator of a run would run, and that this user has not agreed to."""
+    return next((file for what, file in _imports(plan) if not is_agreed(what)), None)
+
+
+def _imports(plan: Plan) -> list[tuple[str, str]]:
+    """What a run imports by name from the user's modules: a text to agree to, and the file, for each."""
+    names = [plan.problem] if has_name(plan.problem) and not is_built_in(plan.problem) else []
+    names += [operator] if (operator := imported_operator(plan.variation)) else []
+    return [(f"import {name} from {file}", file) for name in names if (file := file_of(name)) is not None]
 
 
 def not_agreed(folder: Path, plan: Plan, file: str) -> str:
     """Why the problem of a run is not imported, and what to do about it."""
     return (
-        f"{folder}: its problem is {plan.problem}; importing it would run {file}, which you have not run as a "
-        "problem before. If you trust that file, add --trust (in Python, pass the problem)"
+        f"{folder}: its problem is {plan.problem}, its variation {plan.variation}; importing them would run {file}, "
+        "which you have not run before. If you trust that file, add --trust (in Python, pass the problem)"
     )
 
 
@@ -61,20 +67,16 @@ def check_scheduler(folder: Path, plan: Plan) -> None:
 
 
 def agree_to(plan: Plan) -> None:
-    """Remember that this user runs what these plan name: a problem from its file, a Dask scheduler."""
+    """Remember that this user runs what this plan names: a problem from its file, a Dask scheduler."""
     agree_to_import(plan)
     if address := _scheduler_of(plan):
         agree(f"connect to {address}")
 
 
 def agree_to_import(plan: Plan) -> None:
-    """Remember that this user agrees to import the problem of these plan."""
-    if file := unagreed_file(plan):
-        agree(_import_of(plan, file))
-
-
-def _import_of(plan: Plan, file: str) -> str:
-    return f"import {plan.problem} from {file}"
+    """Remember that this user agrees to import what this plan names."""
+    for what, _ in _imports(plan):
+        agree(what)
 
 
 def _scheduler_of(plan: Plan) -> str:

@@ -30,7 +30,15 @@ from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan
-from tesselite.runs.problem import agree_to, check_problem, check_scheduler, problem_of, stored_tessellation
+from tesselite.runs.problem import (
+    agree_to,
+    check_problem,
+    check_scheduler,
+    not_agreed,
+    problem_of,
+    stored_tessellation,
+    unagreed_file,
+)
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid
 from tesselite.tessellation.niches import Given, niches_of
 from tesselite.tessellation.protocol import Tessellation
@@ -300,6 +308,8 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     if not plan.execution.keeps_log:
         raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
     problem = _checked_problem(place, plan, problem)
+    if (file := unagreed_file(plan)) is not None:
+        raise ValueError(not_agreed(place.path, plan, file))
     _again(place, plan, None, None)
     search = plan.search(problem, stored_tessellation(place, stored, problem))
     log = EvaluationLog(place.path, problem.features.n)
