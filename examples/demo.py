@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 
 import tesselite as tl
-from tesselite.cli.display import shown_construction, shown_progress
+from tesselite.cli.display import shown_run
 from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
-from tesselite.runs.run import run
+from tesselite.runs.plan import Plan
+from tesselite.runs.run import start
+from tesselite.tessellation.niches import Cvt
 
 OUT = Path("demo")
 EVALUATIONS = 20_000
@@ -20,20 +22,11 @@ def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
     """Run, draw, and say where things are."""
     shutil.rmtree(out, ignore_errors=True)
     print("A robot in a maze, driven by networks that evolve: the best way to each of 1,000 kinds of trajectories.")
-    print("(The very first run compiles for about a minute.)", flush=True)
-    with shown_construction(quiet=False) as construction, shown_progress(quiet=False) as observer:
-        summary = run(
-            tl.problems.maze("10d"),
-            out=out,
-            spec="maze:10d",
-            n_niches=1000,
-            evaluations=evaluations,
-            initial=min(2000, evaluations),
-            seed=1,
-            progress=observer,
-            construction=construction,
-        )
-    figures = summary.to_dict()
+    print("(The very first run compiles for half a minute.)", flush=True)
+    problem = tl.problems.maze("10d")
+    plan = Plan.of(problem, Cvt(1000), evaluations=evaluations, initial=min(2000, evaluations), seed=1)
+    with shown_run(quiet=False) as display:
+        figures = start(plan, problem, out, display=display).to_dict()
     print(
         f"{figures['filled']:,} of {figures['n_niches']:,} niches filled by {figures['evaluations']:,} evaluations in "
         f"{figures['seconds_search']:.0f} s; the best robot comes within {figures['best_fitness']:.2f} of the goal."
