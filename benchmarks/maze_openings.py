@@ -18,7 +18,7 @@ import numpy as np
 from tesselite.assessment.metrics import spread
 from tesselite.paper.maze import PAPER
 from tesselite.problems.maze_navigation import Maze, maze
-from tesselite.search.map_elites import illuminate
+from tesselite.runs.run import illuminate
 from tesselite.tessellation.grid import GridTessellation
 
 WORLDS = [None, *(str(i) for i in range(1, 17))]

@@ -15,7 +15,7 @@ import numpy as np
 
 from tesselite.problems.maze_navigation import Robot, maze
 from tesselite.problems.maze_navigation.simulation import NO_SKIPS
-from tesselite.search.map_elites import illuminate
+from tesselite.runs.run import illuminate
 
 
 def seconds(work) -> tuple[float, float]:

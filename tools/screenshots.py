@@ -47,7 +47,6 @@ def make_run(name: str, folder: Path) -> None:
         run(
             tl.problems.arm(10),
             out=folder,
-            spec="arm",
             grid=40,
             evaluations=100_000,
             variation=operator,
