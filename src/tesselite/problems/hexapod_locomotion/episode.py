@@ -99,8 +99,8 @@ def _run(
 
         def work(first: int, last: int) -> None:
             lockstep.simulate(
-                rows, first, last, table, shape.present, shape.sums, start, dt, n_steps, MAX_REST_STEPS,
-                ends, finals, touches, tape,
+                lockstep.new_fleet(last - first), rows, first, last, table, shape.present, shape.sums, start, dt,
+                n_steps, MAX_REST_STEPS, ends, finals, touches, tape,
             )  # fmt: skip
 
         # A lane idles when its chunk runs out, so chunks are long; no result depends on them.

@@ -10,10 +10,13 @@ so that all sums over its links are polynomials in C and S with the constant coe
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES, add, choose, load, store
 from tesselite.problems.hexapod_locomotion.robot import (
     COXA,
     COXA_LENGTH,
@@ -21,6 +24,7 @@ from tesselite.problems.hexapod_locomotion.robot import (
     FEMUR_LENGTH,
     FOOT_X,
     LEGS,
+    N_LEGS,
     SERVO_GAIN,
     SERVO_SPEED,
     TIBIA,
@@ -30,20 +34,25 @@ from tesselite.problems.hexapod_locomotion.robot import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Robots simulated side by side. Loops over lanes of constant length become vector instructions, and a robot's results
-# do not depend on its lane or on the other lanes. 4 was fastest of 4, 8 and 16 on a machine with AVX2.
-LANES = 4
+# Rows of a group's robots, value of lane k at NAME + k: of each leg, at leg * JOINTS + NAME, angles, rates, and
+# amplitudes of the targets.
+Q1, Q2, QD1, QD2, SCALE1, SCALE2 = range(0, 6 * LANES, LANES)
+JOINTS = 6 * LANES
+ROBOT = N_LEGS * JOINTS
 
-# At the head of the engine's array, value of lane k at NAME + k: first the leg at work, then the sums.
-Q1, Q2, QD1, QD2, TARGET1, TARGET2 = range(0, 6 * LANES, LANES)
-FX, FY, FZ, FDX, FDY, FDZ, FD1 = range(6 * LANES, 13 * LANES, LANES)
-# First moment m c, momentum p and its derivative, angular momentum h and its derivative,
+# Rows that all groups work on in turn. Of each leg, at leg * LEG + NAME: the controller's signals; the foot in the
+# base frame, position F at the old angles, velocity FD there with the new rates, FD1, the new rate of J1; old rates,
+# accelerations, cosine and sine of J1 with the leg's yaw, and of J2.
+SIGNAL1, SIGNAL2, FX, FY, FZ, FDX, FDY, FDZ, FD1, D1, D2, E1, E2, COS1, SIN1, COS2, SIN2 = range(0, 17 * LANES, LANES)
+LEG = 17 * LANES
+# Sums: first moment m c, momentum p and its derivative, angular momentum h and its derivative,
 # second moments S and their derivative.
+_SUMS = N_LEGS * LEG
 (
     MCX, MCY, MCZ, PX, PY, PZ, PDX, PDY, PDZ, HX, HY, HZ, HDX, HDY, HDZ,
     SXX, SXY, SXZ, SYY, SYZ, SZZ, SDXX, SDXY, SDXZ, SDYY, SDYZ, SDZZ,
-) = range(13 * LANES, 40 * LANES, LANES)  # fmt: skip
-LEG_SCRATCH = 40 * LANES
+) = range(_SUMS, _SUMS + 27 * LANES, LANES)  # fmt: skip
+WORK = _SUMS + 27 * LANES
 
 # A leg's links as (x, alpha, beta, gamma, mass): where their centres of mass are.
 _LINKS = (
@@ -79,11 +88,10 @@ _TURN = _sum(2, 2) + FEMUR.across  # moment of inertia for turning by q2, as far
 _HIP_X = tuple(hip.x for hip in LEGS)
 _HIP_Y = tuple(hip.y for hip in LEGS)
 _YAW = tuple(hip.yaw for hip in LEGS)
-_SIDE = tuple(float(hip.side) for hip in LEGS)
 
 
 @kernel(forceinline=True)
-def sine(x: float) -> float:
+def sine(x: Any) -> Any:
     """Sine by its Taylor series up to x^15: error below 1e-16 for |x| <= 0.8 (joint angles stay within pi/4)."""
     y = x * x
     p = 1.0 / 6227020800.0 - y * (1.0 / 1307674368000.0)
@@ -93,7 +101,7 @@ def sine(x: float) -> float:
 
 
 @kernel(forceinline=True)
-def cosine(x: float) -> float:
+def cosine(x: Any) -> Any:
     """Cosine by its Taylor series up to x^16: error below 1e-16 for |x| <= 0.8."""
     y = x * x
     p = 1.0 / 479001600.0 - y * (1.0 / 87178291200.0 - y * (1.0 / 20922789888000.0))
@@ -102,139 +110,168 @@ def cosine(x: float) -> float:
     return 1.0 - y * (0.5 - y * p)
 
 
-@kernel()
-def add_leg(g: Floats, leg: int, dt: float) -> None:
-    """Advance the servos of the leg at work by one step, add its links to the sums, and place its foot.
+@kernel(forceinline=True)
+def _turn_joints(g: Floats, t: Floats, leg: int, dt: float) -> None:
+    """(a): advance the servos of a leg by one step."""
+    joint = leg * JOINTS
+    at = leg * LEG
+    gain = SERVO_GAIN / dt
+    per_dt = 1.0 / dt
+    q1 = load(g, joint + Q1)
+    q2 = load(g, joint + Q2)
+    d1 = load(g, joint + QD1)
+    d2 = load(g, joint + QD2)
+    n1 = (load(g, joint + SCALE1) * load(t, at + SIGNAL1) - q1) * gain
+    n1 = choose(n1 > SERVO_SPEED, SERVO_SPEED, n1)
+    n1 = choose(n1 < -SERVO_SPEED, -SERVO_SPEED, n1)
+    n2 = (load(g, joint + SCALE2) * load(t, at + SIGNAL2) - q2) * gain
+    n2 = choose(n2 > SERVO_SPEED, SERVO_SPEED, n2)
+    n2 = choose(n2 < -SERVO_SPEED, -SERVO_SPEED, n2)
+    store(g, joint + Q1, q1 + dt * n1)
+    store(g, joint + Q2, q2 + dt * n2)
+    store(g, joint + QD1, n1)
+    store(g, joint + QD2, n2)
+    store(t, at + D1, d1)
+    store(t, at + D2, d2)
+    store(t, at + E1, (n1 - d1) * per_dt)
+    store(t, at + E2, (n2 - d2) * per_dt)
+    psi = _YAW[leg] + q1
+    store(t, at + COS1, cosine(psi))
+    store(t, at + SIN1, sine(psi))
+    store(t, at + COS2, cosine(q2))
+    store(t, at + SIN2, sine(q2))
 
-    Reads Q1..TARGET2; writes Q1..QD2 (new angles and rates) and the foot in the base frame: position F at the old
-    angles, velocity FD there with the new rates, and FD1, the new rate of J1.
-    """
+
+@kernel(forceinline=True)
+def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
+    """(b): add the links of a leg whose joints have turned to the sums, and place its foot."""
     hip_x = _HIP_X[leg]
     hip_y = _HIP_Y[leg]
-    yaw = _YAW[leg]
-    side = _SIDE[leg]
-    per_dt = 1.0 / dt
-    gain = SERVO_GAIN / dt
-    for k in range(LANES):
-        # (a) Servo: the new rates, and the accelerations that lead to them.
-        q1 = g[Q1 + k]
-        q2 = g[Q2 + k]
-        d1 = g[QD1 + k]
-        d2 = g[QD2 + k]
-        n1 = (g[TARGET1 + k] - q1) * gain
-        n1 = SERVO_SPEED if n1 > SERVO_SPEED else n1
-        n1 = -SERVO_SPEED if n1 < -SERVO_SPEED else n1
-        n2 = (g[TARGET2 + k] - q2) * gain
-        n2 = SERVO_SPEED if n2 > SERVO_SPEED else n2
-        n2 = -SERVO_SPEED if n2 < -SERVO_SPEED else n2
-        e1 = (n1 - d1) * per_dt
-        e2 = (n2 - d2) * per_dt
-        g[Q1 + k] = q1 + dt * n1
-        g[Q2 + k] = q2 + dt * n2
-        g[QD1 + k] = n1
-        g[QD2 + k] = n2
+    joint = leg * JOINTS
+    at = leg * LEG
+    n1 = load(g, joint + QD1)
+    n2 = load(g, joint + QD2)
+    d1 = load(t, at + D1)
+    d2 = load(t, at + D2)
+    e1 = load(t, at + E1)
+    e2 = load(t, at + E2)
+    c = load(t, at + COS1)
+    n = load(t, at + SIN1)
+    C = load(t, at + COS2)
+    S = load(t, at + SIN2)
 
-        psi = yaw + q1
-        c = cosine(psi)
-        n = sine(psi)
-        C = cosine(q2)
-        S = sine(q2)
+    # First moment mu, momentum pi = d2 mu' + d1 z x mu, and its derivative, in the leg frame.
+    mux = _X
+    muy = side * (_A + _B * C)
+    muz = _G + _B * S
+    gy = -side * (_B * S)  # mu' = (0, gy, gz); mu'' = -(0, side B C, B S)
+    gz = _B * C
+    pix = -d1 * muy
+    piy = d2 * gy + d1 * mux
+    piz = d2 * gz
+    dd = d2 * d2
+    qx = -e1 * muy - 2.0 * d1 * d2 * gy - d1 * d1 * mux
+    qy = e2 * gy - dd * side * gz + e1 * mux - d1 * d1 * muy
+    qz = e2 * gz - dd * _B * S
+    # ... in the base frame.
+    rx = c * mux - n * muy
+    ry = n * mux + c * muy
+    px = c * pix - n * piy
+    py = n * pix + c * piy
+    pdx = c * qx - n * qy
+    pdy = n * qx + c * qy
+    add(t, MCX, rx)
+    add(t, MCY, ry)
+    add(t, MCZ, muz)
+    add(t, PX, px)
+    add(t, PY, py)
+    add(t, PZ, piz)
+    add(t, PDX, pdx)
+    add(t, PDY, pdy)
+    add(t, PDZ, qz)
 
-        # First moment mu, momentum pi = d2 mu' + d1 z x mu, and its derivative, in the leg frame.
-        mux = _X
-        muy = side * (_A + _B * C)
-        muz = _G + _B * S
-        gy = -side * _B * S  # mu' = (0, gy, gz); mu'' = -(0, side B C, B S)
-        gz = _B * C
-        pix = -d1 * muy
-        piy = d2 * gy + d1 * mux
-        piz = d2 * gz
-        dd = d2 * d2
-        qx = -e1 * muy - 2.0 * d1 * d2 * gy - d1 * d1 * mux
-        qy = e2 * gy - dd * side * gz + e1 * mux - d1 * d1 * muy
-        qz = e2 * gz - dd * _B * S
-        # ... in the base frame.
-        rx = c * mux - n * muy
-        ry = n * mux + c * muy
-        px = c * pix - n * piy
-        py = n * pix + c * piy
-        pdx = c * qx - n * qy
-        pdy = n * qx + c * qy
-        g[MCX + k] += rx
-        g[MCY + k] += ry
-        g[MCZ + k] += muz
-        g[PX + k] += px
-        g[PY + k] += py
-        g[PZ + k] += piz
-        g[PDX + k] += pdx
-        g[PDY + k] += pdy
-        g[PDZ + k] += qz
+    # Second moments P about the coxa joint in the leg frame, and their derivative by q2.
+    pxy = side * (_XA + _XB * C)
+    pxz = _XG + _XB * S
+    pyy = _AA + (2.0 * _AB + _BB * C) * C
+    pyz = side * (_AG + _AB * S + (_BG + _BB * S) * C)
+    pzz = _GG + (2.0 * _BG + _BB * S) * S
+    pxy2 = -side * (_XB * S)
+    pxz2 = _XB * C
+    pyy2 = -2.0 * (_AB + _BB * C) * S
+    pyz2 = side * (_AB * C - _BG * S + _BB * (C * C - S * S))
+    pzz2 = 2.0 * (_BG + _BB * S) * C
 
-        # Second moments P about the coxa joint in the leg frame, and their derivative by q2.
-        pxy = side * (_XA + _XB * C)
-        pxz = _XG + _XB * S
-        pyy = _AA + (2.0 * _AB + _BB * C) * C
-        pyz = side * (_AG + _AB * S + (_BG + _BB * S) * C)
-        pzz = _GG + (2.0 * _BG + _BB * S) * S
-        pxy2 = -side * _XB * S
-        pxz2 = _XB * C
-        pyy2 = -2.0 * (_AB + _BB * C) * S
-        pyz2 = side * (_AB * C - _BG * S + _BB * (C * C - S * S))
-        pzz2 = 2.0 * (_BG + _BB * S) * C
+    # Angular momentum about the coxa joint, lambda = d2 L + d1 K, and its derivative.
+    lx = side * (_AB * C + _BG * S + _TURN)
+    ly = -(_XB * C)
+    lz = -side * (_XB * S)
+    lx2 = side * (_BG * C - _AB * S)
+    ly2 = _XB * S
+    lz2 = -side * (_XB * C)
+    kz = _XX + pyy
+    ax = d2 * lx - d1 * pxz
+    ay = d2 * ly - d1 * pyz
+    az = d2 * lz + d1 * kz
+    d12 = d1 * d2
+    bx = e2 * lx + dd * lx2 - e1 * pxz - d12 * pxz2 - d1 * ay
+    by = e2 * ly + dd * ly2 - e1 * pyz - d12 * pyz2 + d1 * ax
+    bz = e2 * lz + dd * lz2 + e1 * kz + d12 * pyy2
+    # ... about the base's origin, in the base frame.
+    add(t, HX, c * ax - n * ay + hip_y * piz)
+    add(t, HY, n * ax + c * ay - hip_x * piz)
+    add(t, HZ, az + hip_x * py - hip_y * px)
+    add(t, HDX, c * bx - n * by + hip_y * qz)
+    add(t, HDY, n * bx + c * by - hip_x * qz)
+    add(t, HDZ, bz + hip_x * pdy - hip_y * pdx)
 
-        # Angular momentum about the coxa joint, lambda = d2 L + d1 K, and its derivative.
-        lx = side * (_AB * C + _BG * S + _TURN)
-        ly = -_XB * C
-        lz = -side * _XB * S
-        lx2 = side * (_BG * C - _AB * S)
-        ly2 = _XB * S
-        lz2 = -side * _XB * C
-        kz = _XX + pyy
-        ax = d2 * lx - d1 * pxz
-        ay = d2 * ly - d1 * pyz
-        az = d2 * lz + d1 * kz
-        d12 = d1 * d2
-        bx = e2 * lx + dd * lx2 - e1 * pxz - d12 * pxz2 - d1 * ay
-        by = e2 * ly + dd * ly2 - e1 * pyz - d12 * pyz2 + d1 * ax
-        bz = e2 * lz + dd * lz2 + e1 * kz + d12 * pyy2
-        # ... about the base's origin, in the base frame.
-        g[HX + k] += c * ax - n * ay + hip_y * piz
-        g[HY + k] += n * ax + c * ay - hip_x * piz
-        g[HZ + k] += az + hip_x * py - hip_y * px
-        g[HDX + k] += c * bx - n * by + hip_y * qz
-        g[HDY + k] += n * bx + c * by - hip_x * qz
-        g[HDZ + k] += bz + hip_x * pdy - hip_y * pdx
+    # Second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose).
+    cc = c * c
+    nn = n * n
+    cn = c * n
+    add(t, SXX, cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx)
+    add(t, SXY, cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx)
+    add(t, SYY, nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry)
+    add(t, SXZ, c * pxz - n * pyz + hip_x * muz)
+    add(t, SYZ, n * pxz + c * pyz + hip_y * muz)
+    add(t, SZZ, pzz)
+    txx = -2.0 * d1 * pxy
+    tyy = d2 * pyy2 - txx
+    txy = d2 * pxy2 + d1 * (_XX - pyy)
+    txz = d2 * pxz2 - d1 * pyz
+    tyz = d2 * pyz2 + d1 * pxz
+    add(t, SDXX, cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px)
+    add(t, SDXY, cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px)
+    add(t, SDYY, nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py)
+    add(t, SDXZ, c * txz - n * tyz + hip_x * piz)
+    add(t, SDYZ, n * txz + c * tyz + hip_y * piz)
+    add(t, SDZZ, d2 * pzz2)
 
-        # Second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose).
-        cc = c * c
-        nn = n * n
-        cn = c * n
-        g[SXX + k] += cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx
-        g[SXY + k] += cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx
-        g[SYY + k] += nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry
-        g[SXZ + k] += c * pxz - n * pyz + hip_x * muz
-        g[SYZ + k] += n * pxz + c * pyz + hip_y * muz
-        g[SZZ + k] += pzz
-        txx = -2.0 * d1 * pxy
-        tyy = d2 * pyy2 - txx
-        txy = d2 * pxy2 + d1 * (_XX - pyy)
-        txz = d2 * pxz2 - d1 * pyz
-        tyz = d2 * pyz2 + d1 * pxz
-        g[SDXX + k] += cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px
-        g[SDXY + k] += cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px
-        g[SDYY + k] += nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py
-        g[SDXZ + k] += c * txz - n * tyz + hip_x * piz
-        g[SDYZ + k] += n * txz + c * tyz + hip_y * piz
-        g[SDZZ + k] += d2 * pzz2
+    # The foot.
+    fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
+    store(t, at + FX, hip_x + c * FOOT_X - n * fy)
+    store(t, at + FY, hip_y + n * FOOT_X + c * fy)
+    store(t, at + FZ, FEMUR_LENGTH * S - TIBIA_LENGTH)
+    gx = -n1 * fy
+    gy = -side * (FEMUR_LENGTH * S) * n2 + n1 * FOOT_X
+    store(t, at + FDX, c * gx - n * gy)
+    store(t, at + FDY, n * gx + c * gy)
+    store(t, at + FDZ, FEMUR_LENGTH * C * n2)
+    store(t, at + FD1, n1)
 
-        # The foot.
-        fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
-        g[FX + k] = hip_x + c * FOOT_X - n * fy
-        g[FY + k] = hip_y + n * FOOT_X + c * fy
-        g[FZ + k] = FEMUR_LENGTH * S - TIBIA_LENGTH
-        gx = -n1 * fy
-        gy = -side * FEMUR_LENGTH * S * n2 + n1 * FOOT_X
-        g[FDX + k] = c * gx - n * gy
-        g[FDY + k] = n * gx + c * gy
-        g[FDZ + k] = FEMUR_LENGTH * C * n2
-        g[FD1 + k] = n1
+
+@kernel()
+def move_legs(g: Floats, t: Floats, present: Ints, dt: float) -> None:
+    """(a), (b): advance the servos, and sum the links that are there."""
+    for row in range(_SUMS, WORK, LANES):
+        store(t, row, 0.0)
+    # In loops of their own: the long chains of the series of all legs are worked on at once.
+    for leg in range(N_LEGS):
+        if present[leg] == 1:
+            _turn_joints(g, t, leg, dt)
+    for leg in range(3):
+        if present[leg] == 1:
+            _add_leg(g, t, leg, 1.0)
+    for leg in range(3, 6):
+        if present[leg] == 1:
+            _add_leg(g, t, leg, -1.0)

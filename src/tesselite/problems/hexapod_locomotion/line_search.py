@@ -1,7 +1,7 @@
-"""Newton's method with an exact line search on one robot's contact problem: slower, and sure to end at the minimum.
+"""Newton's method with an exact line search on contact problems: slower than passes, and sure to end at the minimum.
 
-The problem and its letters are those of `contact`, which calls this for the few robots that its own passes leave over,
-and `kinematic` for a robot whose base lies on the floor.
+The problem and its letters are those of `contact`; `solver` calls this for the few robots that the passes leave over,
+and `kinematic` for a robot whose base lies on the floor. LANES of them are worked on side by side.
 """
 
 from __future__ import annotations
@@ -11,90 +11,87 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import tesselite.problems.hexapod_locomotion.contact as ct
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES, bits, choose, in_each_byte, load, read, spread, store, where, write
+from tesselite.problems.hexapod_locomotion.contact import ALL
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MAX_CONTACTS = 10  # six feet, and four corners of the base when it lies on the floor
-# Rows of a contact table, flattened: value of contact i at ROW + i.
-A, B, UZ, UX, UY, WZ, WX, WY, BOUND = range(0, 9 * MAX_CONTACTS, MAX_CONTACTS)
-# Behind them the line at work, axis 0 to 2 (z, x, y) of contact i at NAME + 3 i + axis: the velocity where the line
-# starts, its change along the line, and how far the axis keeps its state.
-FROM, ALONG, BREAK = range(9 * MAX_CONTACTS, 18 * MAX_CONTACTS, 3 * MAX_CONTACTS)
-TABLE = 18 * MAX_CONTACTS
-# Rows of the state table: normal 1 or 0; friction +1 (impulse +B), 0 (sticking), -1 (impulse -B).
-SZ, SX, SY = range(0, 3 * MAX_CONTACTS, MAX_CONTACTS)
-STATES = 3 * MAX_CONTACTS
-
 MAX_ITERATIONS = 60
 
+# The line at work, of axis z, x, y of contact j at (3 j + axis) * AXIS + NAME. STATE: 0 where the impulse follows the
+# velocity, +1 and -1 where it is at its upper and its lower limit (normal impulses have 0 as their lower limit, and no
+# upper one). WEIGHT: 0 where there is no row. LIMIT: the speed at which friction reaches its bound. As the velocity
+# rises along the line, the state falls, by up to two breakpoints: TURN is by how much it changes at each, FIRST and
+# SECOND are where they are, and what follows is how the curvature changes there.
+STATE, WEIGHT, LIMIT, TURN, FIRST, FIRST_CHANGE, SECOND, SECOND_CHANGE = range(0, 8 * LANES, LANES)
+AXIS = 8 * LANES
+# Behind the axes: one that lanes without a breakpoint change, and where the nearest breakpoint of each lane is.
+_NOWHERE = 3 * MAX_CONTACTS * AXIS
+_NEAREST = _NOWHERE + AXIS
+LINE = _NEAREST + LANES
 
-@kernel()
-def solve_states(
-    t: Floats,
-    s: Ints,
-    n: int,
-    m: float,
-    z: float,
-    jxx: float,
-    jxy: float,
-    jyy: float,
-    jxz: float,
-    jyz: float,
-    jzz: float,
-) -> tuple[float, ...]:
+
+@kernel(forceinline=True)
+def _solve_states(p: Floats, line: Floats, n: int) -> Any:
     """The minimum d of the quadratic that F is while the n contacts keep their states: six numbers.
 
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
     eliminated first; what remains is 3 x 3.
     """
+    m = load(p, ct.M)
+    z = load(p, ct.Z)
+    jxz = load(p, ct.JXZ)
+    jyz = load(p, ct.JYZ)
     mz = m * z
-    sw = swa = swb = swaa = swab = swbb = 0.0
-    rx = ry = rz = 0.0
+    sw = swa = swb = swaa = swab = swbb = spread(0.0)
+    rx = ry = rz = spread(0.0)
     hx = hy = m
-    hp = hq = 0.0
-    hw = jzz
-    fx = fy = fw = 0.0
-    for i in range(n):
-        a = t[A + i]
-        b = t[B + i]
-        if s[SZ + i] == 1:
-            w = t[WZ + i]
-            wa = w * a
-            wb = w * b
-            sw += w
-            swa += wa
-            swb += wb
-            swaa += wa * a
-            swab += wa * b
-            swbb += wb * b
-            u = t[UZ + i]
-            rx -= wb * u
-            ry += wa * u
-            rz -= w * u
-        bound = t[BOUND + i]
-        if bound > 0.0:
-            if s[SX + i] == 0:
-                w = t[WX + i]
-                hx += w
-                hp -= w * b
-                hw += w * b * b
-                f = -w * t[UX + i]
-            else:
-                f = s[SX + i] * bound
-            fx += f
-            fw -= f * b
-            if s[SY + i] == 0:
-                w = t[WY + i]
-                hy += w
-                hq += w * a
-                hw += w * a * a
-                f = -w * t[UY + i]
-            else:
-                f = s[SY + i] * bound
-            fy += f
-            fw += f * a
+    hp = hq = spread(0.0)
+    hw = load(p, ct.JZZ)
+    fx = fy = fw = spread(0.0)
+    for j in range(n):
+        i = j * ct.CONTACT
+        at = 3 * j * AXIS
+        a = load(p, i + ct.A)
+        b = load(p, i + ct.B)
+        w = choose(load(line, at + STATE) == 0.0, load(line, at + WEIGHT), 0.0)
+        u = load(p, i + ct.UZ)
+        wa = w * a
+        wb = w * b
+        sw += w
+        swa += wa
+        swb += wb
+        swaa += wa * a
+        swab += wa * b
+        swbb += wb * b
+        rx -= wb * u
+        ry += wa * u
+        rz -= w * u
+        bound = load(p, i + ct.BOUND)
+        at += AXIS
+        state = load(line, at + STATE)
+        w = choose(state == 0.0, load(line, at + WEIGHT), 0.0)
+        f = state * bound - w * load(p, i + ct.UX)
+        wb = w * b
+        hx += w
+        hp -= wb
+        hw += wb * b
+        fx += f
+        fw -= f * b
+        at += AXIS
+        state = load(line, at + STATE)
+        w = choose(state == 0.0, load(line, at + WEIGHT), 0.0)
+        f = state * bound - w * load(p, i + ct.UY)
+        wa = w * a
+        hy += w
+        hq += wa
+        hw += wa * a
+        fy += f
+        fw += f * a
     # Eliminate Gx and Gy (which do not couple with each other), then wz.
     ix = 1.0 / hx
     iy = 1.0 / hy
@@ -104,9 +101,9 @@ def solve_states(
     gw = fw - hp * ix * fx - hq * iy * fy
     rx += mz * iy * fy - cx * iw * gw
     ry -= mz * ix * fx + cy * iw * gw
-    hxx = jxx + mz * z + swbb - mz * mz * iy - cx * cx * iw
-    hyy = jyy + mz * z + swaa - mz * mz * ix - cy * cy * iw
-    hxy = jxy - swab - cx * cy * iw
+    hxx = load(p, ct.JXX) + mz * z + swbb - mz * mz * iy - cx * cx * iw
+    hyy = load(p, ct.JYY) + mz * z + swaa - mz * mz * ix - cy * cy * iw
+    hxy = load(p, ct.JXY) - swab - cx * cy * iw
     # Then Gz, wx, wy.
     iz = 1.0 / (m + sw)
     kxx = hxx - swb * swb * iz
@@ -126,73 +123,93 @@ def solve_states(
     return dx, dy, dz, dgx, dgy, dw
 
 
-@kernel()
-def find_states(t: Floats, s: Ints, n: int, dx: float, dy: float, dz: float, dgx: float, dgy: float, dw: float) -> None:
-    """Write the states of the n contacts' rows at d."""
-    for i in range(n):
-        a = t[A + i]
-        b = t[B + i]
-        s[SZ + i] = 1 if t[UZ + i] + b * dx - a * dy + dz < 0.0 else 0
-        bound = t[BOUND + i]
-        f = -t[WX + i] * (t[UX + i] + dgx - b * dw)
-        s[SX + i] = 1 if f > bound else (-1 if f < -bound else 0)
-        f = -t[WY + i] * (t[UY + i] + dgy + a * dw)
-        s[SY + i] = 1 if f > bound else (-1 if f < -bound else 0)
+@kernel(forceinline=True)
+def _lay_normal(line: Floats, at: int, u: Any, du: Any) -> Any:
+    """Lay a normal axis on the line: velocity u where that starts, and du along it. Its share of the curvature."""
+    state = load(line, at + STATE)
+    weight = load(line, at + WEIGHT)
+    on = state == 0.0
+    change = weight * du * du
+    crosses = choose(on, du, -du) > 0.0
+    store(line, at + FIRST, choose(crosses & (weight > 0.0), -u / du, np.inf))
+    store(line, at + FIRST_CHANGE, choose(on, -change, change))
+    store(line, at + TURN, choose(du > 0.0, -1.0, spread(1.0)))
+    return choose(on, change, 0.0)
 
 
 @kernel(forceinline=True)
-def _next_break(t: Floats, s: Ints, i: int, axis: int) -> float:
-    """How far along the line an axis of contact i goes before its state changes; infinity: for ever."""
-    u = t[FROM + 3 * i + axis]
-    du = t[ALONG + 3 * i + axis]
-    state = s[axis * MAX_CONTACTS + i]
-    if axis == 0:
-        return -u / du if (state == 1 and du > 0.0) or (state == 0 and du < 0.0) else np.inf
-    bound = t[BOUND + i]
-    ahead = state if du > 0.0 else -state  # as the velocity rises the state falls, from +1 by 0 to -1
-    if not bound > 0.0 or du == 0.0 or ahead == -1:
-        return np.inf
-    limit = bound / t[WZ + axis * MAX_CONTACTS + i]
-    limit = limit if (ahead == 0) == (du > 0.0) else -limit
-    return (limit - u) / du
+def _lay_friction(line: Floats, at: int, u: Any, du: Any) -> Any:
+    """Lay a friction axis on the line; the same arguments and result."""
+    state = load(line, at + STATE)
+    weight = load(line, at + WEIGHT)
+    between = state == 0.0
+    change = weight * du * du
+    here = weight > 0.0
+    # From the limit behind, if the impulse is there, to the one ahead.
+    limit = choose(du > 0.0, load(line, at + LIMIT), -load(line, at + LIMIT))
+    behind = (state * du > 0.0) & here
+    ahead = (limit - u) / du
+    first = choose(between & here & (du != 0.0), ahead, np.inf)
+    store(line, at + FIRST, choose(behind, (-limit - u) / du, first))
+    store(line, at + FIRST_CHANGE, choose(between, -change, change))
+    store(line, at + SECOND, choose(behind, ahead, np.inf))
+    store(line, at + SECOND_CHANGE, -change)
+    store(line, at + TURN, choose(du > 0.0, -1.0, spread(1.0)))
+    return choose(between, change, 0.0)
 
 
 @kernel(forceinline=True)
-def _lay(t: Floats, s: Ints, i: int, axis: int, u: float, du: float) -> None:
-    """Lay an axis of contact i on the line: its velocity u where that starts, and du along it."""
-    t[FROM + 3 * i + axis] = u
-    t[ALONG + 3 * i + axis] = du
-    t[BREAK + 3 * i + axis] = _next_break(t, s, i, axis)
+def _look(line: Floats, at: int, nearest: Any) -> Any:
+    """The nearest breakpoint, where it is kept and its change of curvature, if the one at `at` may be it."""
+    way, place, change = nearest
+    here = load(line, at)
+    nearer = here < way
+    return (
+        choose(nearer, here, way),
+        choose(nearer, float(at), place),
+        choose(nearer, load(line, at + FIRST_CHANGE - FIRST), change),
+    )
 
 
 @kernel()
-def minimise(
-    t: Floats,
-    s: Ints,
-    n: int,
-    m: float,
-    z: float,
-    jxx: float,
-    jxy: float,
-    jyy: float,
-    jxz: float,
-    jyz: float,
-    jzz: float,
-    dx: float,
-    dy: float,
-    dz: float,
-    dgx: float,
-    dgy: float,
-    dw: float,
-) -> Any:
-    """Minimise F from d: d at the minimum, where the states are left in s, and the number of linear solves.
+def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
+    """Minimise F from d in the lanes whose bits are set in `active`: leaves d and the states there, in p and s.
 
     Newton's direction with an exact line search: F along a line is a convex quadratic between breakpoints, which are
     walked one after the other. When no row changes its state before the full step, that step ends at the minimum.
+    n: the largest number of contacts. line (LINE,): scratch memory. Returns the number of linear solves.
     """
-    find_states(t, s, n, dx, dy, dz, dgx, dgy, dw)
-    for iteration in range(MAX_ITERATIONS):
-        ex, ey, ez, egx, egy, ew = solve_states(t, s, n, m, z, jxx, jxy, jyy, jxz, jyz, jzz)
+    dx = load(p, ct.DX)
+    dy = load(p, ct.DY)
+    dz = load(p, ct.DZ)
+    dgx = load(p, ct.DGX)
+    dgy = load(p, ct.DGY)
+    dw = load(p, ct.DW)
+    one = spread(1.0)
+    for j in range(n):
+        i = j * ct.CONTACT
+        word = s[j]
+        on, xp, xm, yp, ym = ct.states_at(p, word, j, dx, dy, dz, dgx, dgy, dw)
+        bound = load(p, i + ct.BOUND)
+        wx = load(p, i + ct.WX)
+        wy = load(p, i + ct.WY)
+        at = 3 * j * AXIS
+        store(line, at + STATE, choose(where(on), 0.0, -one))
+        store(line, at + WEIGHT, choose(where(word >> ct.HERE), load(p, i + ct.WZ), 0.0))
+        at += AXIS
+        bounded = where(word >> ct.BOUNDED)
+        store(line, at + STATE, choose(where(xp), one, choose(where(xm), -one, 0.0)))
+        store(line, at + WEIGHT, choose(bounded, wx, 0.0))
+        store(line, at + LIMIT, bound / wx)
+        at += AXIS
+        store(line, at + STATE, choose(where(yp), one, choose(where(ym), -one, 0.0)))
+        store(line, at + WEIGHT, choose(bounded, wy, 0.0))
+        store(line, at + LIMIT, bound / wy)
+    started = active
+    iteration = 0
+    while active != 0 and iteration < MAX_ITERATIONS:
+        iteration += 1
+        ex, ey, ez, egx, egy, ew = _solve_states(p, line, n)
         px = ex - dx
         py = ey - dy
         pz = ez - dz
@@ -200,60 +217,80 @@ def minimise(
         pgy = egy - dgy
         pw = ew - dw
         # The quadratic's curvature along p; its slope at the start is minus that, since its minimum is at 1.
+        m = load(p, ct.M)
+        z = load(p, ct.Z)
+        jxy = load(p, ct.JXY)
+        jxz = load(p, ct.JXZ)
+        jyz = load(p, ct.JYZ)
         vx = pgx + z * py
         vy = pgy - z * px
         curvature = m * (vx * vx + vy * vy + pz * pz)
-        curvature += px * (jxx * px + 2.0 * (jxy * py + jxz * pw))
-        curvature += py * (jyy * py + 2.0 * jyz * pw) + pw * jzz * pw
-        for i in range(n):
-            a = t[A + i]
-            b = t[B + i]
-            r = b * px - a * py + pz
-            _lay(t, s, i, 0, t[UZ + i] + b * dx - a * dy + dz, r)
-            if s[SZ + i] == 1:
-                curvature += t[WZ + i] * r * r
-            r = pgx - b * pw
-            _lay(t, s, i, 1, t[UX + i] + dgx - b * dw, r)
-            if t[BOUND + i] > 0.0 and s[SX + i] == 0:
-                curvature += t[WX + i] * r * r
-            r = pgy + a * pw
-            _lay(t, s, i, 2, t[UY + i] + dgy + a * dw, r)
-            if t[BOUND + i] > 0.0 and s[SY + i] == 0:
-                curvature += t[WY + i] * r * r
+        curvature += px * (load(p, ct.JXX) * px + 2.0 * (jxy * py + jxz * pw))
+        curvature += py * (load(p, ct.JYY) * py + 2.0 * jyz * pw) + pw * load(p, ct.JZZ) * pw
+        for j in range(n):
+            i = j * ct.CONTACT
+            at = 3 * j * AXIS
+            a = load(p, i + ct.A)
+            b = load(p, i + ct.B)
+            curvature += _lay_normal(line, at, load(p, i + ct.UZ) + b * dx - a * dy + dz, b * px - a * py + pz)
+            curvature += _lay_friction(line, at + AXIS, load(p, i + ct.UX) + dgx - b * dw, pgx - b * pw)
+            curvature += _lay_friction(line, at + 2 * AXIS, load(p, i + ct.UY) + dgy + a * dw, pgy + a * pw)
         slope = -curvature
-        at = 0.0
-        changed = False
+        gone = spread(0.0)
+        changed = 0
+        walking = active
         while True:
-            end = at - slope / curvature
-            nearest = end
-            found = -1
-            for j in range(3 * n):
-                if t[BREAK + j] < nearest:
-                    nearest = t[BREAK + j]
-                    found = j
-            if found < 0:
+            nearest = (gone - slope / curvature, spread(float(_NOWHERE)), spread(0.0))
+            for j in range(n):
+                first = 3 * j * AXIS
+                nearest = _look(line, first + FIRST, nearest)
+                nearest = _look(line, first + AXIS + FIRST, nearest)
+                nearest = _look(line, first + AXIS + SECOND, nearest)
+                nearest = _look(line, first + 2 * AXIS + FIRST, nearest)
+                nearest = _look(line, first + 2 * AXIS + SECOND, nearest)
+            way, place, change = nearest
+            walking &= bits(place < float(_NOWHERE))
+            if walking == 0:
                 break
-            changed = True
-            if nearest > at:  # else: rounding put the breakpoint behind us; only the state changes
-                slope += curvature * (nearest - at)
-                at = nearest
-            i = found // 3
-            axis = found - 3 * i
-            r = t[ALONG + found]
-            state = s[axis * MAX_CONTACTS + i]
-            pulls = state == (1 if axis == 0 else 0)  # its impulse changes with the velocity, until here
-            curvature += t[WZ + axis * MAX_CONTACTS + i] * r * r * (-1.0 if pulls else 1.0)
-            s[axis * MAX_CONTACTS + i] = 1 - state if axis == 0 else state + (-1 if r > 0.0 else 1)
-            t[BREAK + found] = _next_break(t, s, i, axis)
-            if slope >= 0.0:
+            changed |= walking
+            here = where(walking)
+            ahead = here & (way > gone)  # else rounding put the breakpoint behind us; only the state changes
+            slope = choose(ahead, slope + curvature * (way - gone), slope)
+            gone = choose(ahead, way, gone)
+            curvature = choose(here, curvature + change, curvature)
+            store(line, _NEAREST, choose(here, place, float(_NOWHERE)))
+            for k in range(LANES):
+                found = int(line[_NEAREST + k])
+                write(line, found + k, np.inf)
+                axis = (found & -AXIS) + k  # AXIS is a power of two
+                write(line, axis + STATE, read(line, axis + STATE) + read(line, axis + TURN))
+            walking &= ~bits(slope >= 0.0)
+            if walking == 0:
                 break
-        if not changed:
-            return ex, ey, ez, egx, egy, ew, iteration + 1
-        end = at - slope / curvature if slope < 0.0 else at
-        dx += end * px
-        dy += end * py
-        dz += end * pz
-        dgx += end * pgx
-        dgy += end * pgy
-        dw += end * pw
-    return dx, dy, dz, dgx, dgy, dw, MAX_ITERATIONS
+        done = where(active & ~changed)
+        active &= changed
+        end = choose(slope < 0.0, gone - slope / curvature, gone)
+        going = where(active)
+        dx = choose(done, ex, choose(going, dx + end * px, dx))
+        dy = choose(done, ey, choose(going, dy + end * py, dy))
+        dz = choose(done, ez, choose(going, dz + end * pz, dz))
+        dgx = choose(done, egx, choose(going, dgx + end * pgx, dgx))
+        dgy = choose(done, egy, choose(going, dgy + end * pgy, dgy))
+        dw = choose(done, ew, choose(going, dw + end * pw, dw))
+    into = where(started)
+    store(p, ct.DX, choose(into, dx, load(p, ct.DX)))
+    store(p, ct.DY, choose(into, dy, load(p, ct.DY)))
+    store(p, ct.DZ, choose(into, dz, load(p, ct.DZ)))
+    store(p, ct.DGX, choose(into, dgx, load(p, ct.DGX)))
+    store(p, ct.DGY, choose(into, dgy, load(p, ct.DGY)))
+    store(p, ct.DW, choose(into, dw, load(p, ct.DW)))
+    each = in_each_byte(started) & (ALL << ct.ON | ALL << ct.XP | ALL << ct.XM | ALL << ct.YP | ALL << ct.YM)
+    for j in range(n):
+        at = 3 * j * AXIS
+        found = (bits(load(line, at + STATE) == 0.0) & ct.lanes_in(s[j], ct.HERE)) << ct.ON
+        state = load(line, at + AXIS + STATE)
+        found |= bits(state > 0.0) << ct.XP | bits(state < 0.0) << ct.XM
+        state = load(line, at + 2 * AXIS + STATE)
+        found |= bits(state > 0.0) << ct.YP | bits(state < 0.0) << ct.YM
+        s[j] = s[j] & ~each | found & each
+    return iteration

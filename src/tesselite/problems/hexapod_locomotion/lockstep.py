@@ -1,21 +1,25 @@
-"""Episodes of the `kinematic` engine: LANES robots in lock-step, and the rules that end an episode.
+"""Episodes of the `kinematic` engine: groups of LANES robots in lock-step, and the rules that end an episode.
 
-What one step does lives in `kinematic`; settling, threads and what an end means in `episode`.
+What one step does lives in `kinematic` and `solver`; settling, threads and what an end means in `episode`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import tesselite.problems.hexapod_locomotion.contact as ct
 import tesselite.problems.hexapod_locomotion.kinematic as kn
+import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
+import tesselite.problems.hexapod_locomotion.solver as sv
+from tesselite.compiled.memory import unowned
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES, add, aligned_zeros, bits, choose, load, read, spread, where, write
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
-from tesselite.problems.hexapod_locomotion.legs import LANES
 from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS
 
 Floats = npt.NDArray[np.float64]
@@ -24,6 +28,8 @@ Ints = npt.NDArray[np.int64]
 # How an episode ends.
 RUNNING, FINISHED, BODY_TOUCHED, TOO_HIGH, TILTED, RESTLESS, DIVERGED = range(7)
 
+# Simulated at a time: enough for the solver to fill its lanes, few enough to stay in the cache of a core.
+GROUPS = 16
 MAX_HEIGHT = 0.3  # of the centre of mass
 STILL = 1e-4  # a step that moves the pose by less than this (m and rad together) is still
 STILL_STEPS = 31  # in a row: the robot has come to rest
@@ -33,28 +39,102 @@ _SCALE1 = JOINT_SCALE[0]
 _SCALE2 = JOINT_SCALE[1]
 
 
-@kernel()
-def start_lane(
-    g: Floats, pose: Floats, targets: Floats, k: int, values: Floats, start: Floats, signals: Floats
-) -> None:
-    """Put a robot with the controller `values` (36,) into lane k, at the state `start`, joints at rest at 0.
+class Fleet(NamedTuple):
+    """The n groups of robots that are simulated at a time, and the memory they work with. Bits stand for lanes."""
 
-    Writes the target angles of all joints for one period of the controller into targets[k] (100, 12).
-    """
+    robots: Floats  # (n, kn.ROBOT)
+    feet: Ints  # (n, kn.FEET)
+    begins: Ints  # (n, 12 * LANES): where the signal of each joint begins in the controller's table
+    pose: Floats  # (n, 6 * LANES): at the end of the last step, while they come to rest
+    row: Ints  # (n, LANES): of the controllers
+    step: Ints  # (n, LANES)
+    still: Ints  # (n, LANES): steps in a row
+    busy: Ints  # (n,): bits of the lanes that work
+    ended: Ints  # (n,): bits of the lanes whose episode ends with this step
+    on_base: Ints  # (n,): bits of the lanes whose base lies on the floor
+    base_d: Floats  # (n, 6 * LANES): their d
+    # (n + 3, sv.PROBLEM): contact problems; behind them one for a robot whose base lies on the floor, and the solver's
+    problems: Floats
+    states: Ints  # (n + 3, ls.MAX_CONTACTS): of the contacts
+    n_contacts: Ints  # (n,)
+    work: Floats  # (kn.WORK,)
+    line: Floats  # (ls.LINE,)
+    book: Ints  # (sv.BOOK,)
+
+
+def new_fleet(n_rows: int) -> Fleet:
+    """A fleet, all of it idle, for n_rows episodes: as many groups as make equal waves."""
+    waves = -(-n_rows // (GROUPS * LANES))
+    n = -(-n_rows // (waves * LANES))
+
+    def whole(*shape: int) -> Ints:
+        return np.zeros(shape, dtype=np.int64)
+
+    robots = aligned_zeros(n, kn.ROBOT)
+    for one in (kn.OZ, kn.QW):
+        robots[:, one : one + LANES] = 1.0
+    return Fleet(
+        robots=robots,
+        feet=whole(n, kn.FEET),
+        begins=whole(n, N_JOINTS * LANES),
+        pose=np.zeros((n, 6 * LANES)),
+        row=whole(n, LANES),
+        step=whole(n, LANES),
+        still=whole(n, LANES),
+        busy=whole(n),
+        ended=whole(n),
+        on_base=whole(n),
+        base_d=np.zeros((n, 6 * LANES)),
+        problems=aligned_zeros(n + 3, sv.PROBLEM),
+        states=whole(n + 3, ls.MAX_CONTACTS),
+        n_contacts=whole(n),
+        work=aligned_zeros(kn.WORK),
+        line=aligned_zeros(ls.LINE),
+        book=whole(sv.BOOK),
+    )
+
+
+@kernel(forceinline=True)
+def start_lane(fleet: Fleet, j: int, k: int, row: int, values: Floats, start: Floats) -> None:
+    """Put a robot with the controller `values` (36,) into lane k of group j: at the state `start`, joints at 0."""
+    g, feet = fleet.robots[j], fleet.feet[j]
+    fleet.row[j, k] = row
+    fleet.step[j, k] = fleet.still[j, k] = 0
+    fleet.busy[j] |= 1 << k
+    for i in range(0, kn.ROBOT, LANES):
+        g[i + k] = 0.0
     for i in range(kn.STATE):
         g[kn.OX + i * LANES + k] = start[i]
-    remember_pose(g, pose, k)
+    remember_pose(g, fleet.pose[j], k)
     for leg in range(N_LEGS):
-        for i in range(6):
-            g[leg * ct.LEG + ct.Q1 + i * LANES + k] = 0.0
-        g[leg * ct.LEG + ct.DEPTH + k] = -1.0
-    for j in range(N_JOINTS):
-        scale = values[3 * j] * (_SCALE1 if j % 2 == 0 else _SCALE2)
+        feet[kn.STATES + leg] = feet[kn.STATES + leg] & ~(ct.EACH << k) | 1 << ct.ON1 + k
+    for i in range(N_JOINTS):
+        scale = lg.SCALE1 if i % 2 == 0 else lg.SCALE2
+        g[i // 2 * lg.JOINTS + scale + k] = values[3 * i] * (_SCALE1 if i % 2 == 0 else _SCALE2)
         # To the nearest level: 100 * 0.35 is meant to be 35.
-        phase = int(PERIOD * values[3 * j + 1] + 0.5) % PERIOD
-        level = int((N_LEVELS - 1) * values[3 * j + 2] + 0.5)
-        for sample in range(PERIOD):
-            targets[k, sample, j] = scale * signals[level, phase + sample]
+        phase = int(PERIOD * values[3 * i + 1] + 0.5) % PERIOD
+        level = int((N_LEVELS - 1) * values[3 * i + 2] + 0.5)
+        fleet.begins[j, i * LANES + k] = level * 2 * PERIOD + phase
+
+
+@kernel(forceinline=True)
+def stop_lane(fleet: Fleet, j: int, k: int) -> None:
+    """Let lane k of group j hover with its legs at rest, so that it stays finite while it idles."""
+    g = fleet.robots[j]
+    fleet.busy[j] &= ~(1 << k)
+    for i in range(0, kn.ROBOT, LANES):
+        g[i + k] = 1.0 if i == kn.OZ or i == kn.QW else 0.0
+
+
+@kernel(forceinline=True)
+def look_up(t: Floats, begins: Ints, steps: Ints, samples: Ints, signals: Floats) -> None:
+    """The signals of all joints at each robot's step, or at the last one that it follows."""
+    for k in range(LANES):
+        sample = samples[min(steps[k], samples.shape[0] - 1)]
+        for leg in range(N_LEGS):
+            i = 2 * leg * LANES + k
+            write(t, leg * lg.LEG + lg.SIGNAL1 + k, read(signals, read(begins, i) + sample))
+            write(t, leg * lg.LEG + lg.SIGNAL2 + k, read(signals, read(begins, i + LANES) + sample))
 
 
 @kernel()
@@ -77,28 +157,117 @@ def remember_pose(g: Floats, pose: Floats, k: int) -> float:
     return math.sqrt(moved)
 
 
-@kernel()
-def touching_feet(g: Floats, k: int) -> int:
-    """Lane k's feet that touch the floor, as bits. The depth of a leg that is not there stays below 0."""
-    feet = 0
-    for leg in range(N_LEGS):
-        if g[leg * ct.LEG + ct.DEPTH + k] >= 0.0:
-            feet |= 1 << leg
-    return feet
+@kernel(forceinline=True)
+def record(fleet: Fleet, j: int, tape: Floats) -> None:
+    """Write the states and joints of group j at the start of a step onto the tape."""
+    g = fleet.robots[j]
+    for k in range(LANES):
+        if fleet.busy[j] >> k & 1 and fleet.step[j, k] < tape.shape[1]:
+            line = tape[fleet.row[j, k], fleet.step[j, k]]
+            for i in range(kn.STATE):
+                line[i] = g[kn.OX + i * LANES + k]
+            for leg in range(N_LEGS):
+                line[kn.STATE + 1 + 2 * leg] = g[leg * lg.JOINTS + lg.Q1 + k]
+                line[kn.STATE + 2 + 2 * leg] = g[leg * lg.JOINTS + lg.Q2 + k]
 
 
-@kernel()
-def record(g: Floats, k: int, line: Floats) -> None:
-    """Write lane k's state and joints into one line of the tape."""
-    for i in range(kn.STATE):
-        line[i] = g[kn.OX + i * LANES + k]
+@kernel(forceinline=True)
+def record_feet(fleet: Fleet, j: int, tape: Floats) -> None:
+    """Write the feet of group j that touch the floor, as bits, onto the same line."""
+    for k in range(LANES):
+        if fleet.busy[j] >> k & 1 and fleet.step[j, k] < tape.shape[1]:
+            touching = 0
+            for leg in range(N_LEGS):
+                touching |= (fleet.feet[j, kn.TOUCHING + leg] >> k & 1) << leg
+            tape[fleet.row[j, k], fleet.step[j, k], kn.STATE] = touching
+
+
+@kernel(forceinline=True)
+def start_step(
+    fleet: Fleet,
+    j: int,
+    present: Ints,
+    sums: Floats,
+    dt: float,
+    n_steps: int,
+    samples: Ints,
+    signals: Floats,
+    ends: Ints,
+) -> None:
+    """A step of group j up to its contact problem, and the rules on the pose at the start of the step."""
+    g, feet, t, p, s = fleet.robots[j], fleet.feet[j], fleet.work, fleet.problems[j], fleet.states[j]
+    look_up(t, fleet.begins[j], fleet.step[j], samples, signals)
+    lg.move_legs(g, t, present, dt)
+    kn.free_velocity(g, t, p, sums, dt)
+    fleet.n_contacts[j] = kn.find_contacts(g, t, feet, p, s, present, sums, dt)
+    following = odd = 0
+    for k in range(LANES):
+        following |= (fleet.step[j, k] < n_steps) << k
+        odd |= (fleet.step[j, k] & 1) << k
     for leg in range(N_LEGS):
-        line[kn.STATE + 1 + 2 * leg] = g[leg * ct.LEG + ct.Q1 + k]
-        line[kn.STATE + 2 + 2 * leg] = g[leg * ct.LEG + ct.Q2 + k]
+        touching = feet[kn.TOUCHING + leg] & following
+        add(g, kn.TOUCHES + leg * LANES, choose(where(touching & ~odd), spread(1.0), 0.0))
+        add(g, kn.TOUCHES + (N_LEGS + leg) * LANES, choose(where(touching & odd), spread(1.0), 0.0))
+    low = bits(load(t, kn.LOW) <= 0.0) & fleet.busy[j]
+    high = ~bits(load(t, kn.ZC) <= MAX_HEIGHT) & fleet.busy[j] & ~low
+    fleet.ended[j] = low & following | high
+    fleet.on_base[j] = low & ~following
+    if low | high:
+        for k in range(LANES):
+            if (low & following) >> k & 1:
+                ends[fleet.row[j, k], 0] = BODY_TOUCHED
+            if high >> k & 1:
+                ends[fleet.row[j, k], 0] = TOO_HIGH if t[kn.ZC + k] > MAX_HEIGHT else DIVERGED
+            if (low & ~following) >> k & 1:
+                q, u = fleet.problems[-3], fleet.states[-3]
+                kn.solve_on_base(g, t, p, s, fleet.n_contacts[j], k, q, u, fleet.line, sums, dt)
+                for i in range(0, 6 * LANES, LANES):
+                    fleet.base_d[j, i + k] = q[ct.DX + i]
+
+
+@kernel(forceinline=True)
+def end_step(fleet: Fleet, j: int, dt: float, n_steps: int, max_hold: int, ends: Ints, finals: Floats) -> None:
+    """The rest of a step of group j, whose contact problems are solved, and the rules on the pose at its end."""
+    g, p = fleet.robots[j], fleet.problems[j]
+    kn.keep_states(fleet.feet[j], fleet.states[j], fleet.n_contacts[j])
+    if fleet.on_base[j]:
+        for k in range(LANES):
+            if fleet.on_base[j] >> k & 1:
+                for i in range(0, 6 * LANES, LANES):
+                    p[ct.DX + i + k] = fleet.base_d[j, i + k]
+    slow = kn.advance(g, p, dt)
+    qx = load(g, kn.QX)
+    qy = load(g, kn.QY)
+    tilted = bits(qx * qx + qy * qy >= 0.5)  # R22 <= 0
+    running = fleet.busy[j] & ~fleet.ended[j]
+    for k in range(LANES):
+        if not running >> k & 1:
+            continue
+        fleet.step[j, k] += 1
+        step = fleet.step[j, k]
+        end = RUNNING
+        if not slow >> k & 1:
+            end = DIVERGED
+        elif tilted >> k & 1:
+            end = TILTED
+        elif step >= n_steps:
+            moved = remember_pose(g, fleet.pose[j], k)
+            if step > n_steps:
+                fleet.still[j, k] = fleet.still[j, k] + 1 if moved < STILL else 0
+                if fleet.still[j, k] >= STILL_STEPS:
+                    end = FINISHED
+                elif step - n_steps >= max_hold:
+                    end = RESTLESS
+        if end != RUNNING:
+            fleet.ended[j] |= 1 << k
+            ends[fleet.row[j, k], 0] = end
+            for i in range(kn.STATE):
+                finals[fleet.row[j, k], i] = g[kn.OX + i * LANES + k]
 
 
 @kernel()
 def simulate(
+    fleet: Fleet,
     rows: Floats,
     first: int,
     last: int,
@@ -114,101 +283,51 @@ def simulate(
     touches: Ints,
     tape: Floats,
 ) -> None:
-    """Run the episodes of rows first..last, LANES at a time; a lane whose episode ends takes the next row.
+    """Run the episodes of rows first..last, many at a time; a lane whose episode ends takes the next row.
 
-    rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,): the body. start
-    (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at 0. dt: step in
-    s; n_steps steps follow the controller, then the last targets are held until it rests, at most max_hold steps.
-    Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's state at the end;
-    touches (n, 2, 6): even and odd steps of the first n_steps in which each foot touched the floor. tape (n, T, 26),
-    with T = 0 for no recording: at the start of each step the base's state (13), the feet that touch, as bits (1), and
-    J1 and J2 of each leg (12).
+    fleet: a new one. rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,):
+    the body. start (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at
+    0. dt: step in s; n_steps steps follow the controller, then the last targets are held until it rests, at most
+    max_hold steps. Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's
+    state at the end; touches (n, 2, 6): even and odd steps of the first n_steps in which each foot touched the floor.
+    tape (n, T, 26), with T = 0 for no recording: at the start of each step the base's state (13), the feet that touch,
+    as bits (1), and J1 and J2 of each leg (12).
     """
-    g = np.zeros(kn.ARRAY)
-    t = np.zeros(ls.TABLE)
-    st = np.zeros(ls.STATES, np.int64)
-    targets = np.zeros((LANES, PERIOD, N_JOINTS))
-    row = np.full(LANES, -1)  # the row that a lane works on; -1: idle
-    step = np.zeros(LANES, np.int64)
-    still = np.zeros(LANES, np.int64)
-    pose = np.zeros(6 * LANES)
-    end = np.zeros(LANES, np.int64)
+    fleet = unowned(fleet)
+    n_groups = fleet.busy.shape[0]
+    table = signals.ravel()
+    samples = np.array([3 * step // 2 % PERIOD for step in range(max(1, n_steps))])
     waiting = first
-    busy = 0
-    while True:
-        for k in range(LANES):
-            if row[k] < 0 and waiting < last:
-                row[k] = waiting
-                step[k] = still[k] = end[k] = 0
-                for leg in range(N_LEGS):
-                    touches[waiting, 0, leg] = touches[waiting, 1, leg] = 0
-                start_lane(g, pose, targets, k, rows[waiting], start, signals)
-                waiting += 1
-                busy += 1
-            elif row[k] < 0:  # an idle lane hovers, so that it stays finite
-                for i in range(kn.STATE):
-                    g[kn.OX + i * LANES + k] = 1.0 if i == 2 or i == 3 else 0.0
-        if busy == 0:
-            return
-        for k in range(LANES):
-            if row[k] >= 0 and step[k] < n_steps:
-                sample = (3 * step[k]) // 2 % PERIOD
-                for leg in range(N_LEGS):
-                    g[leg * ct.LEG + ct.TARGET1 + k] = targets[k, sample, 2 * leg]
-                    g[leg * ct.LEG + ct.TARGET2 + k] = targets[k, sample, 2 * leg + 1]
-            if row[k] >= 0 and step[k] < tape.shape[1]:
-                record(g, k, tape[row[k], step[k]])
-
-        kn.move_legs(g, present, dt)
-        kn.free_velocity(g, sums, dt)
-        kn.find_contacts(g, present, sums, dt)
-        ct.solve(g, t, st)
-
-        # Rules on the pose at the start of the step, and which feet touched there.
-        for k in range(LANES):
-            r = row[k]
-            if r < 0:
+    working = True
+    while working:
+        working = False
+        for j in range(n_groups):
+            if fleet.busy[j] != ct.ALL and waiting < last:
+                for k in range(LANES):
+                    if not fleet.busy[j] >> k & 1 and waiting < last:
+                        start_lane(fleet, j, k, waiting, rows[waiting], start)
+                        waiting += 1
+            if not fleet.busy[j]:
                 continue
-            if g[kn.LOW + k] <= 0.0:
-                if step[k] < n_steps:
-                    end[k] = BODY_TOUCHED
-                else:
-                    kn.solve_on_base(g, k, t, st, sums, dt)
-            elif not g[kn.ZC + k] <= MAX_HEIGHT:
-                end[k] = TOO_HIGH if g[kn.ZC + k] > MAX_HEIGHT else DIVERGED
-            if step[k] < n_steps:
-                for leg in range(N_LEGS):  # without a branch: feet come and go unpredictably
-                    touches[r, step[k] & 1, leg] += g[leg * ct.LEG + ct.DEPTH + k] >= 0.0
-            if step[k] < tape.shape[1]:
-                tape[r, step[k], kn.STATE] = touching_feet(g, k)
-
-        kn.advance(g, dt)
-
-        # Rules on the pose at the end of the step.
-        for k in range(LANES):
-            r = row[k]
-            if r < 0:
+            working = True
+            if tape.shape[1] > 0:
+                record(fleet, j, tape)
+            start_step(fleet, j, present, sums, dt, n_steps, samples, table, ends)
+            if tape.shape[1] > 0:
+                record_feet(fleet, j, tape)
+            sv.begin(fleet.problems, fleet.states, j, fleet.n_contacts[j], fleet.line, fleet.book)
+        sv.finish(fleet.problems, fleet.states, fleet.line, fleet.book)
+        for j in range(n_groups):
+            if not fleet.busy[j]:
                 continue
-            if end[k] == RUNNING:
-                step[k] += 1
-                if not g[kn.TURN + k] <= 1.0:
-                    end[k] = DIVERGED
-                elif g[kn.QX + k] * g[kn.QX + k] + g[kn.QY + k] * g[kn.QY + k] >= 0.5:  # R22 <= 0
-                    end[k] = TILTED
-                elif step[k] >= n_steps:
-                    moved = remember_pose(g, pose, k)
-                    if step[k] > n_steps:
-                        still[k] = still[k] + 1 if moved < STILL else 0
-                        if still[k] >= STILL_STEPS:
-                            end[k] = FINISHED
-                        elif step[k] - n_steps >= max_hold:
-                            end[k] = RESTLESS
-                if end[k] != RUNNING:
-                    for i in range(kn.STATE):
-                        finals[r, i] = g[kn.OX + i * LANES + k]
-            if end[k] != RUNNING:
-                ends[r, 0] = end[k]
-                ends[r, 1] = step[k]
-                ends[r, 2] = max(0, step[k] - n_steps)
-                row[k] = -1
-                busy -= 1
+            ct.refine_friction(fleet.problems[j], fleet.states[j], fleet.n_contacts[j])
+            end_step(fleet, j, dt, n_steps, max_hold, ends, finals)
+            if fleet.ended[j]:
+                for k in range(LANES):
+                    if fleet.ended[j] >> k & 1:
+                        row, step = fleet.row[j, k], fleet.step[j, k]
+                        ends[row, 1] = step
+                        ends[row, 2] = max(0, step - n_steps)
+                        for i in range(2 * N_LEGS):
+                            touches[row, i // N_LEGS, i % N_LEGS] = int(fleet.robots[j, kn.TOUCHES + i * LANES + k])
+                        stop_lane(fleet, j, k)

@@ -1,0 +1,259 @@
+"""A number type for compiled code: LANES floats side by side, one robot each, with the operators of a single float.
+
+Numba turns some loops into vector instructions, and not those that matter here; with this type they are spelled out
+for LLVM, which maps them to whatever the processor has. Plain IEEE operations on every lane, never fused or reordered,
+so that a lane's result is that of the scalar formula, to the last bit. What is computed lives in the modules around.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba.core import cgutils as _cgutils
+from numba.core import types
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+cgutils: Any = _cgutils  # it is not typed
+
+LANES = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_BITS = ir.VectorType(ir.IntType(1), LANES)
+
+
+class _Lanes(types.Type):
+    """LANES floats."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"lanes{LANES}")
+
+
+class _Mask(types.Type):
+    """LANES truth values, what comparisons of lanes give."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"mask{LANES}")
+
+
+lanes = _Lanes()
+mask = _Mask()
+
+
+@register_model(_Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+@register_model(_Mask)
+class _MaskModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _BITS)
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """A value as a vector: a single float goes to every lane."""
+    if value.type == _VECTOR:
+        return value
+    if isinstance(value, ir.Constant):
+        return ir.Constant(_VECTOR, [value.constant] * LANES)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
+
+
+def _define(function: Any, result: Any, operands: Any, generate: Callable[[Any, Any, Any], Any]) -> None:
+    """Define a binary operator on two vectors; if they are lanes, also on one and a float."""
+    pairs = [(operands, operands)]
+    if operands is lanes:
+        pairs += [(lanes, types.float64), (types.float64, lanes)]
+
+    @infer_global(function)
+    class Template(ConcreteTemplate):  # type: ignore[misc]
+        cases = tuple(signature(result, *pair) for pair in pairs)
+
+    for pair in pairs:
+
+        @lower_builtin(function, *pair)
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            if operands is lanes:
+                args = [_spread(builder, arg) for arg in args]
+            return generate(builder, *args)
+
+
+for _add in (operator.add, operator.iadd):
+    _define(_add, lanes, lanes, lambda builder, a, b: builder.fadd(a, b))
+for _subtract in (operator.sub, operator.isub):
+    _define(_subtract, lanes, lanes, lambda builder, a, b: builder.fsub(a, b))
+for _multiply in (operator.mul, operator.imul):
+    _define(_multiply, lanes, lanes, lambda builder, a, b: builder.fmul(a, b))
+_define(operator.truediv, lanes, lanes, lambda builder, a, b: builder.fdiv(a, b))
+_define(operator.lt, mask, lanes, lambda builder, a, b: builder.fcmp_ordered("<", a, b))
+_define(operator.le, mask, lanes, lambda builder, a, b: builder.fcmp_ordered("<=", a, b))
+_define(operator.gt, mask, lanes, lambda builder, a, b: builder.fcmp_ordered(">", a, b))
+_define(operator.ge, mask, lanes, lambda builder, a, b: builder.fcmp_ordered(">=", a, b))
+_define(operator.eq, mask, lanes, lambda builder, a, b: builder.fcmp_ordered("==", a, b))
+_define(operator.ne, mask, lanes, lambda builder, a, b: builder.fcmp_unordered("!=", a, b))
+_define(operator.and_, mask, mask, lambda builder, a, b: builder.and_(a, b))
+_define(operator.or_, mask, mask, lambda builder, a, b: builder.or_(a, b))
+
+
+@infer_global(operator.neg)
+class _Negative(ConcreteTemplate):  # type: ignore[misc]
+    cases = (signature(lanes, lanes),)
+
+
+@lower_builtin(operator.neg, lanes)
+def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.fneg(args[0])
+
+
+def _operation(function: Callable[..., Any]) -> Any:
+    """Numba's intrinsic, for the type checker."""
+    return intrinsic(function)
+
+
+def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    data = context.make_array(sig.args[0])(context, builder, args[0]).data
+    return builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
+
+
+@_operation
+def load(typing: Any, array: Any, at: Any) -> Any:
+    """The lanes array[at:at + LANES]."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(_place(context, builder, sig, args), align=8)
+
+    return lanes(array, types.int64), generate
+
+
+@_operation
+def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """array[at:at + LANES] = lanes, or a float for all of them."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.store(_spread(builder, args[2]), _place(context, builder, sig, args), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, value), generate
+
+
+@_operation
+def read(typing: Any, array: Any, at: Any) -> Any:
+    """array[at], for an `at` that is known not to be negative: Numba's own look-up would count from the end."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(builder.gep(context.make_array(sig.args[0])(context, builder, args[0]).data, [args[1]]))
+
+    return array.dtype(array, types.int64), generate
+
+
+@_operation
+def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """array[at] = value, for an `at` that is known not to be negative."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        builder.store(args[2], builder.gep(data, [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, array.dtype), generate
+
+
+@_operation
+def add(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """array[at:at + LANES] += lanes."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        place = _place(context, builder, sig, args)
+        builder.store(builder.fadd(builder.load(place, align=8), args[2]), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, lanes), generate
+
+
+@_operation
+def choose(typing: Any, where: Any, a: Any, b: Any) -> Any:
+    """a in the lanes where the mask is true, b elsewhere."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.select(args[0], _spread(builder, args[1]), _spread(builder, args[2]))
+
+    return lanes(mask, a, b), generate
+
+
+@_operation
+def spread(typing: Any, value: Any) -> Any:
+    """A float in every lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _spread(builder, args[0])
+
+    return lanes(types.float64), generate
+
+
+@_operation
+def magnitude(typing: Any, value: Any) -> Any:
+    """Lanes without their signs."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        name = f"llvm.fabs.v{LANES}f64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+
+    return lanes(lanes), generate
+
+
+@_operation
+def bits(typing: Any, where: Any) -> Any:
+    """A mask as a whole number: bit k is lane k."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.zext(builder.bitcast(args[0], ir.IntType(LANES)), ir.IntType(64))
+
+    return types.int64(mask), generate
+
+
+@_operation
+def where(typing: Any, which: Any) -> Any:
+    """The mask of the lanes whose bit is set in a whole number."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(builder.trunc(args[0], ir.IntType(LANES)), _BITS)
+
+    return mask(types.int64), generate
+
+
+@_operation
+def in_each_byte(typing: Any, which: Any) -> Any:
+    """The bits of a mask of eight lanes, in each byte of a whole number."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.mul(args[0], ir.Constant(ir.IntType(64), 0x0101010101010101))  # Numba's own must not overflow
+
+    return types.int64(types.int64), generate
+
+
+@_operation
+def lowest(typing: Any, which: Any) -> Any:
+    """The number of the lowest bit that is set in a whole number other than 0."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.int64), generate
+
+
+def aligned_zeros(*shape: int) -> npt.NDArray[np.float64]:
+    """Zeros at an address from which the widest vector instructions read at full speed."""
+    size = math.prod(shape)
+    memory = np.zeros(size + LANES)
+    skip = -(memory.ctypes.data // memory.itemsize) % LANES
+    return memory[skip : skip + size].reshape(shape)

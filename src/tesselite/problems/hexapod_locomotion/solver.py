@@ -1,0 +1,170 @@
+"""The solution of the contact problems of all groups of robots: passes, and the line search for what they leave over.
+
+The passes live in `contact`, the search in `line_search`; here is which robot gets which, and where. A robot's result
+does not depend on the others: a pass leaves a robot whose states agreed as it is, and one whose did not always gets the
+same number of passes. Every d comes from a pass, so that it depends on the states alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+import tesselite.problems.hexapod_locomotion.contact as ct
+import tesselite.problems.hexapod_locomotion.line_search as ls
+from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES, lowest, read, store, write
+from tesselite.problems.hexapod_locomotion.robot import N_LEGS
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+PASSES = 8  # before the robots that are left go to the line search
+TOGETHER = 2  # passes of stage 2 that a group makes as one, before the robots that are left go on elsewhere
+PROBLEM = ct.HEAD + ls.MAX_CONTACTS * ct.CONTACT  # length of a problem's array
+
+# The solver's own problems are behind those of the groups: one for further passes, one for the line search. What is
+# known of them: for each lane how many contacts it has and whose it is (group * LANES + lane), in the first and in the
+# second; the lanes of the first that joined before each of the last passes, as bits, and the lanes that are used; the
+# number of passes made; how many lanes of the second are used.
+COUNT, OWNER, SEARCH_COUNT, SEARCH_OWNER = range(0, 4 * LANES, LANES)
+JOINED = 4 * LANES
+USED, MADE, SEARCHES = range(JOINED + PASSES - TOGETHER, JOINED + PASSES - TOGETHER + 3)
+BOOK = SEARCHES + 1
+
+
+@kernel()
+def _search_normal(p: Floats, s: Ints, n: int, lanes: int, line: Floats) -> None:
+    """The states of stage 1 in the given lanes, by the line search."""
+    kept = s[:n].copy()
+    store(p, ct.DGX, 0.0)
+    store(p, ct.DGY, 0.0)
+    store(p, ct.DW, 0.0)
+    ls.minimise(p, s, n, lanes, line)
+    for j in range(n):
+        s[j] = kept[j] & ~(lanes << ct.ON1) | (ct.lanes_in(s[j], ct.ON) & lanes) << ct.ON1
+
+
+@kernel()
+def copy_lane(p: Floats, s: Ints, n: int, lane: int, q: Floats, u: Ints, k: int) -> int:
+    """Copy lane `lane` of a problem with at most n contacts to lane k of another: how many contacts it has."""
+    for row in range(0, ct.HEAD, LANES):
+        write(q, row + k, read(p, row + lane))
+    count = 0
+    for j in range(N_LEGS):
+        word = s[j] >> lane & ct.EACH if j < n else 0
+        u[j] = u[j] & ~(ct.EACH << k) | word << k
+        if word != 0:
+            for row in range(ct.A, ct.A + ct.CONTACT, LANES):
+                write(q, j * ct.CONTACT + row + k, read(p, j * ct.CONTACT + row + lane))
+            count += 1
+    return count
+
+
+@kernel()
+def _give_back(problems: Floats, states: Ints, own: int, k: int, count: int, owner: int) -> None:
+    """Copy what was found for lane k of one of the solver's problems to its owner: d, and the states."""
+    q, u = problems[own], states[own]
+    group, lane = owner // LANES, owner % LANES
+    p, s = problems[group], states[group]
+    for row in range(ct.DX, ct.HEAD, LANES):
+        write(p, row + lane, read(q, row + k))
+    for j in range(count):
+        write(s, j, read(s, j) & ~(ct.EACH << lane) | (read(u, j) >> k & ct.EACH) << lane)
+
+
+@kernel()
+def _search(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
+    """The line search for the lanes that wait for it, and the pass that follows."""
+    p, s = problems[-1], states[-1]
+    n = book[SEARCH_COUNT]
+    for k in range(1, book[SEARCHES]):
+        n = max(n, book[SEARCH_COUNT + k])
+    ls.minimise(p, s, n, (1 << book[SEARCHES]) - 1, line)
+    ct.friction_pass(p, s, n)
+    for k in range(book[SEARCHES]):
+        _give_back(problems, states, problems.shape[0] - 1, k, book[SEARCH_COUNT + k], book[SEARCH_OWNER + k])
+    book[SEARCHES] = 0
+
+
+@kernel()
+def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
+    """One pass for the lanes that are used. Those that are done, or have made all their passes, become free."""
+    q, u = problems[-2], states[-2]
+    n = book[COUNT]
+    for k in range(1, LANES):
+        n = max(n, book[COUNT + k])
+    missed = ct.friction_pass(q, u, n) & book[USED]
+    done = book[USED] & ~missed
+    book[USED] &= missed
+    while done != 0:
+        k = lowest(done)
+        done &= done - 1
+        _give_back(problems, states, problems.shape[0] - 2, k, read(book, COUNT + k), read(book, OWNER + k))
+        write(book, COUNT + k, 0)
+    book[MADE] += 1
+    due = JOINED + book[MADE] % (PASSES - TOGETHER)
+    searched = missed & read(book, due)
+    write(book, due, 0)
+    while searched != 0:
+        k = lowest(searched)
+        searched &= searched - 1
+        at = book[SEARCHES]
+        copy_lane(q, u, n, k, problems[-1], states[-1], at)
+        book[SEARCH_COUNT + at] = read(book, COUNT + k)
+        book[SEARCH_OWNER + at] = read(book, OWNER + k)
+        write(book, COUNT + k, 0)
+        book[USED] &= ~(1 << k)
+        book[SEARCHES] += 1
+        if book[SEARCHES] == LANES:
+            _search(problems, states, line, book)
+
+
+@kernel()
+def _hand_over(problems: Floats, states: Ints, group: int, n: int, left: int, line: Floats, book: Ints) -> None:
+    """Take over the lanes that are left of a group with at most n contacts.
+
+    Few robots need many passes. Here they work side by side, and as soon as one is done, the next takes its lane.
+    """
+    while left:
+        lane = lowest(left)
+        left &= left - 1
+        while book[USED] == ct.ALL:
+            _work(problems, states, line, book)
+        k = lowest(~book[USED])
+        write(book, COUNT + k, copy_lane(problems[group], states[group], n, lane, problems[-2], states[-2], k))
+        write(book, OWNER + k, group * LANES + lane)
+        book[USED] |= 1 << k
+        for i in range(PASSES - TOGETHER):  # the lane may have been used before
+            book[JOINED + i] &= ~(1 << k)
+        now = JOINED + book[MADE] % (PASSES - TOGETHER)
+        write(book, now, read(book, now) | 1 << k)
+
+
+@kernel()
+def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book: Ints) -> None:
+    """Stage 1, and the first passes of stage 2, of a group with at most n contacts."""
+    p, s = problems[group], states[group]
+    missed = 0
+    for _ in range(PASSES):
+        missed = ct.normal_pass(p, s, n)
+        if not missed:
+            break
+    if missed:
+        _search_normal(p, s, n, missed, line)
+        ct.normal_pass(p, s, n)
+    ct.refine_normal(p, s, n)
+    for _ in range(TOGETHER):
+        missed = ct.friction_pass(p, s, n)
+        if not missed:
+            break
+    _hand_over(problems, states, group, n, missed, line, book)
+
+
+@kernel()
+def finish(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
+    """Finish all that was handed over."""
+    while book[USED] != 0:
+        _work(problems, states, line, book)
+    if book[SEARCHES] != 0:
+        _search(problems, states, line, book)
