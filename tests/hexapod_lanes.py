@@ -4,53 +4,82 @@ from __future__ import annotations
 
 import numpy as np
 
+from tesselite.compiled.lanes import LANES
 from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
+from tesselite.problems.hexapod_locomotion import legs as lg
 from tesselite.problems.hexapod_locomotion import line_search as ls
 from tesselite.problems.hexapod_locomotion import robot as rb
-from tesselite.problems.hexapod_locomotion.legs import LANES
+from tesselite.problems.hexapod_locomotion import solver as sv
 
 
 class Lanes:
-    """LANES robots whose steps are taken one part at a time."""
+    """A group of LANES robots whose steps are taken one part at a time."""
 
     def __init__(self, body: rb.Body, states: np.ndarray) -> None:
         self.body = body
-        self.g = np.zeros(kn.ARRAY)
-        self.t = np.zeros(ls.TABLE)
-        self.st = np.zeros(ls.STATES, np.int64)
-        self.g[kn.OX : kn.OX + 13 * LANES] = np.broadcast_to(states, (LANES, 13)).T.ravel()
-        for leg in range(6):
-            self.leg(leg, ct.DEPTH)[:] = -1.0
-
-    def leg(self, leg: int, name: int) -> np.ndarray:
-        return self.g[leg * ct.LEG + name : leg * ct.LEG + name + LANES]
-
-    def value(self, name: int) -> np.ndarray:
-        return self.g[name : name + LANES]
+        self.robots = np.zeros(kn.ROBOT)
+        self.feet = np.zeros(kn.FEET, np.int64)
+        self.feet[kn.STATES : kn.STATES + 6] = ct.ALL << ct.ON1
+        self.problems = np.zeros((4, sv.PROBLEM))
+        self.problem = self.problems[0]
+        self.states_of_contacts = np.zeros((4, ls.MAX_CONTACTS), np.int64)
+        self.n_contacts = 0
+        self.work = np.zeros(kn.WORK)
+        self.line = np.zeros(ls.LINE)
+        self.book = np.zeros(sv.BOOK, np.int64)
+        self.robots[kn.OX : kn.OX + 13 * LANES] = np.broadcast_to(states, (LANES, 13)).T.ravel()
 
     def joints(self, first: int, second: int) -> np.ndarray:
-        """Two rows of the legs, as (LANES, 6, 2)."""
-        return np.array([[self.leg(leg, first), self.leg(leg, second)] for leg in range(6)]).transpose(2, 0, 1).copy()
+        """Two rows of the legs' joints, as (LANES, 6, 2)."""
+        rows = self.robots[: lg.ROBOT].reshape(6, -1, LANES)
+        return rows[:, [first // LANES, second // LANES]].transpose(2, 0, 1).copy()
 
     def set_joints(self, values: np.ndarray, first: int, second: int) -> None:
-        for leg in range(6):
-            self.leg(leg, first)[:] = values[:, leg, 0]
-            self.leg(leg, second)[:] = values[:, leg, 1]
+        """Set two rows of the legs' joints from (LANES, 6, 2)."""
+        rows = self.robots[: lg.ROBOT].reshape(6, -1, LANES)
+        rows[:, [first // LANES, second // LANES]] = values.transpose(1, 2, 0)
+
+    def set_targets(self, values: np.ndarray) -> None:
+        """Set the target angles of J1 and J2 from (LANES, 6, 2)."""
+        self.set_joints(np.ones((LANES, 6, 2)), lg.SCALE1, lg.SCALE2)
+        rows = self.work[: 6 * lg.LEG].reshape(6, -1, LANES)
+        rows[:, [lg.SIGNAL1 // LANES, lg.SIGNAL2 // LANES]] = values.transpose(1, 2, 0)
 
     @property
     def states(self) -> np.ndarray:
-        return self.g[kn.OX : kn.OX + 13 * LANES].reshape(13, LANES).T.copy()
+        return self.robots[kn.OX : kn.OX + 13 * LANES].reshape(13, LANES).T.copy()
+
+    def touching(self, k: int) -> list[int]:
+        """The legs of lane k whose feet touch the floor; contact j is that of number j."""
+        return [leg for leg in range(6) if self.feet[kn.TOUCHING + leg] >> k & 1]
+
+    def value(self, name: int, k: int, contact: int = 0) -> float:
+        """A value of lane k's contact problem."""
+        return float(self.problem[contact * ct.CONTACT + name + k])
+
+    def d(self, k: int) -> np.ndarray:
+        return self.problem[ct.DX + k : ct.HEAD : LANES].copy()
 
     def before_contacts(self, dt: float) -> None:
-        kn.move_legs(self.g, self.body.present, dt)
-        kn.free_velocity(self.g, self.body.sums, dt)
-        kn.find_contacts(self.g, self.body.present, self.body.sums, dt)
+        lg.move_legs(self.robots, self.work, self.body.present, dt)
+        kn.free_velocity(self.robots, self.work, self.problem, self.body.sums, dt)
+        self.n_contacts = kn.find_contacts(
+            self.robots, self.work, self.feet, self.problem, self.states_of_contacts[0],
+            self.body.present, self.body.sums, dt,
+        )  # fmt: skip
+
+    def solve(self) -> None:
+        states, n = self.states_of_contacts, self.n_contacts
+        sv.begin(self.problems, states, 0, n, self.line, self.book)
+        sv.finish(self.problems, states, self.line, self.book)
+        ct.refine_friction(self.problem, states[0], n)
+        kn.keep_states(self.feet, states[0], n)
 
     def step(self, dt: float) -> None:
         self.before_contacts(dt)
-        ct.solve(self.g, self.t, self.st)
-        kn.advance(self.g, dt)
+        self.solve()
+        kn.advance(self.robots, self.problem, dt)
 
 
 def rotation(quaternion: np.ndarray) -> np.ndarray:

@@ -7,13 +7,14 @@ import pytest
 from scipy.optimize import nnls
 
 from hexapod_lanes import Lanes, links, momenta, rotation
+from tesselite.compiled.lanes import LANES
 from tesselite.problems.hexapod_locomotion import TRIPOD, lockstep
 from tesselite.problems.hexapod_locomotion import contact as ct
 from tesselite.problems.hexapod_locomotion import kinematic as kn
+from tesselite.problems.hexapod_locomotion import legs as lg
 from tesselite.problems.hexapod_locomotion import line_search as ls
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, signal_table, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
-from tesselite.problems.hexapod_locomotion.legs import LANES
 from tesselite.problems.hexapod_locomotion.robot import FRICTION, GRAVITY, SOFTNESS, body
 
 DT = 0.015
@@ -36,11 +37,11 @@ def test_free_fall_with_moving_legs_conserves_momentum_and_angular_momentum(miss
     for dt in (1e-4, 1e-5):
         rng = np.random.default_rng(5)
         lanes = Lanes(shape, random_states(rng, 100.0))
-        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), ct.Q1, ct.Q2)
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)), ct.TARGET1, ct.TARGET2)
+        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), lg.Q1, lg.Q2)
+        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)))
 
         def measure(lanes=lanes):
-            q, qd = lanes.joints(ct.Q1, ct.Q2), lanes.joints(ct.QD1, ct.QD2)
+            q, qd = lanes.joints(lg.Q1, lg.Q2), lanes.joints(lg.QD1, lg.QD2)
             return [momenta(shape, lanes.states[k], q[k], qd[k]) for k in range(LANES)]
 
         before = measure()
@@ -48,7 +49,7 @@ def test_free_fall_with_moving_legs_conserves_momentum_and_angular_momentum(miss
         for _ in range(steps):
             lanes.step(dt)
         after = measure()
-        assert np.abs(lanes.joints(ct.QD1, ct.QD2)[:, [1, 3]]).max() > 5  # the legs do move
+        assert np.abs(lanes.joints(lg.QD1, lg.QD2)[:, [1, 3]]).max() > 5  # the legs do move
         fall = np.array([0, 0, -shape.mass * GRAVITY * steps * dt])
         errors.append(
             [
@@ -68,7 +69,7 @@ def test_sums_over_the_legs_agree_with_the_chain_joint_by_joint():
     shape = body((3,))
     lanes = Lanes(shape, random_states(rng, 100.0))
     q = rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1]
-    lanes.set_joints(q, ct.Q1, ct.Q2)
+    lanes.set_joints(q, lg.Q1, lg.Q2)
     lanes.before_contacts(DT)
     for k in range(LANES):
         state = lanes.states[k]
@@ -80,27 +81,27 @@ def test_sums_over_the_legs_agree_with_the_chain_joint_by_joint():
         for m, place, turn, own in chain:
             arm = r @ (place - centre)
             inertia += m * (arm @ arm * np.eye(3) - np.outer(arm, arm)) + r @ turn @ own @ turn.T @ r.T
-        xx, xy, xz, yy, yz, zz = (lanes.value(name)[k] for name in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ))
+        xx, xy, xz, yy, yz, zz = (lanes.value(name, k) for name in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ))
         np.testing.assert_allclose([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], inertia, rtol=0, atol=1e-15)
-        assert lanes.value(ct.Z)[k] == pytest.approx(state[2] + (r @ centre)[2], rel=1e-14)
+        assert lanes.value(ct.Z, k) == pytest.approx(state[2] + (r @ centre)[2], rel=1e-14)
         assert mass == pytest.approx(shape.mass, rel=1e-14)
 
 
 def contact_problem(lanes: Lanes, k: int):
     """Mass matrix, rows, free velocities and weights of lane k's touching feet, written from the definition."""
-    m, z = lanes.value(ct.M)[k], lanes.value(ct.Z)[k]
-    xx, xy, xz, yy, yz, zz = (lanes.value(n)[k] for n in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ))
+    m, z = lanes.value(ct.M, k), lanes.value(ct.Z, k)
+    xx, xy, xz, yy, yz, zz = (lanes.value(n, k) for n in (ct.JXX, ct.JXY, ct.JXZ, ct.JYY, ct.JYZ, ct.JZZ))
     inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     # Velocity of the centre of mass and angular velocity, from y = (wx, wy, Gz, Gx, Gy, wz): v = G + w x (0, 0, z).
     centre = np.array([[0, z, 0, 1, 0, 0], [-z, 0, 0, 0, 1, 0], [0, 0, 1, 0, 0, 0]], dtype=float)
     turn = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]], dtype=float)
     mass_matrix = m * centre.T @ centre + turn.T @ inertia @ turn
-    feet = [leg for leg in range(6) if lanes.body.present[leg] and lanes.leg(leg, ct.DEPTH)[k] >= 0]
+    feet = lanes.touching(k)
     rows, free = [], []
-    for leg in feet:
-        a, b = lanes.leg(leg, ct.A)[k], lanes.leg(leg, ct.B)[k]
+    for j in range(len(feet)):
+        a, b = lanes.value(ct.A, k, j), lanes.value(ct.B, k, j)
         rows += [[b, -a, 1, 0, 0, 0], [0, 0, 0, 1, 0, -b], [0, 0, 0, 0, 1, a]]
-        free += [lanes.leg(leg, name)[k] for name in (ct.UZ, ct.UX, ct.UY)]
+        free += [lanes.value(name, k, j) for name in (ct.UZ, ct.UX, ct.UY)]
     return mass_matrix, np.array(rows).reshape(-1, 6), np.array(free), feet
 
 
@@ -117,22 +118,22 @@ def test_contact_impulses_solve_the_boxed_problem_on_random_states():
     solved = slipping = sticking = 0
     for _ in range(40):
         lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), ct.Q1, ct.Q2)
-        lanes.set_joints(rng.uniform(-3, 3, (LANES, 6, 2)), ct.QD1, ct.QD2)
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], ct.TARGET1, ct.TARGET2)
+        lanes.set_joints(rng.uniform(-0.3, 0.3, (LANES, 6, 2)), lg.Q1, lg.Q2)
+        lanes.set_joints(rng.uniform(-3, 3, (LANES, 6, 2)), lg.QD1, lg.QD2)
+        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
         lanes.before_contacts(DT)
-        ct.solve(lanes.g, lanes.t, lanes.st)
+        lanes.solve()
         for k in range(LANES):
             mass_matrix, rows, free, feet = contact_problem(lanes, k)
             if not feet:
                 continue
-            d = np.array([lanes.value(n)[k] for n in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)])
-            bound = np.array([lanes.leg(leg, ct.BOUND)[k] for leg in feet])
+            d = lanes.d(k)
+            bound = np.array([lanes.value(ct.BOUND, k, j) for j in range(len(feet))])
             # Stage 1: bounds are the normal impulses without friction.
             normal = frictionless_impulses(mass_matrix, rows[::3], free[::3])
             np.testing.assert_allclose(bound, FRICTION * normal, atol=1e-6)
             # Stage 2: with the impulses that d calls for, M d balances; F is convex, so d is its minimum.
-            weight = np.array([[lanes.leg(leg, n)[k] for n in (ct.WZ, ct.WX, ct.WY)] for leg in feet]).ravel()
+            weight = np.array([lanes.value(n, k, j) for j in range(len(feet)) for n in (ct.WZ, ct.WX, ct.WY)])
             u = free + rows @ d
             impulse = -weight * u
             impulse[::3] = np.maximum(impulse[::3], 0)
@@ -152,22 +153,24 @@ def test_the_line_search_ends_at_the_same_minimum_as_the_passes():
     compared = 0
     for _ in range(30):
         lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_joints(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1], ct.TARGET1, ct.TARGET2)
+        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
         lanes.before_contacts(DT)
-        ct.solve(lanes.g, lanes.t, lanes.st)
+        lanes.solve()
+        expected = [lanes.d(k) for k in range(LANES)]
+        lanes.problem[ct.DX : ct.HEAD] = rng.standard_normal(6 * LANES)
+        chosen = int(rng.integers(1, ct.ALL + 1))
+        untouched = lanes.problem.copy()
+        states = lanes.states_of_contacts[0].copy()
+        iterations = ls.minimise(lanes.problem, states, lanes.n_contacts, chosen, lanes.line)
+        assert iterations < ls.MAX_ITERATIONS
         for k in range(LANES):
-            n = ct.gather_feet(lanes.g, k, lanes.t)
-            feet = [leg for leg in range(6) if lanes.leg(leg, ct.DEPTH)[k] >= 0]
-            lanes.t[ls.BOUND : ls.BOUND + n] = [lanes.leg(leg, ct.BOUND)[k] for leg in feet]
-            inertia = (ct.M, ct.Z, ct.JXX, ct.JXY, ct.JYY, ct.JXZ, ct.JYZ, ct.JZZ)
-            start = rng.standard_normal(6)
-            *d, iterations = ls.minimise(
-                lanes.t, lanes.st, n, *(float(lanes.value(name)[k]) for name in inertia), *start.tolist()
-            )
-            expected = [lanes.value(name)[k] for name in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)]
-            np.testing.assert_allclose(d, expected, atol=1e-8)
-            assert iterations < ls.MAX_ITERATIONS
-            compared += n > 0
+            if chosen >> k & 1:
+                np.testing.assert_allclose(lanes.d(k), expected[k], atol=1e-8)
+                compared += len(lanes.touching(k)) > 0
+            else:
+                np.testing.assert_array_equal(lanes.problem[k::LANES], untouched[k::LANES])
+        # What is left there are the states at the minimum, which the passes found as well.
+        np.testing.assert_array_equal(states, lanes.states_of_contacts[0])
     assert compared > 50
 
 
@@ -178,10 +181,10 @@ def test_a_standing_robots_impulses_carry_its_weight():
         for _ in range(400):
             lanes.step(DT)
         lanes.before_contacts(DT)
-        ct.solve(lanes.g, lanes.t, lanes.st)
+        lanes.solve()
         for k in range(LANES):
             mass_matrix, _, _, feet = contact_problem(lanes, k)
-            d = np.array([lanes.value(n)[k] for n in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)])
+            d = lanes.d(k)
             total = mass_matrix @ d  # impulse: moments about x and y, vertical, forward, sideways, moment about z
             assert len(feet) >= 3
             assert total[2] == pytest.approx(shape.mass * GRAVITY * DT, rel=1e-6)
@@ -193,16 +196,16 @@ def test_friction_stays_within_its_bounds_while_walking():
     goals = targets(TRIPOD[None], 200)[0]
     slipped = 0
     for step in range(200):
-        lanes.set_joints(np.broadcast_to(goals[step].reshape(6, 2), (LANES, 6, 2)), ct.TARGET1, ct.TARGET2)
+        lanes.set_targets(np.broadcast_to(goals[step].reshape(6, 2), (LANES, 6, 2)))
         lanes.before_contacts(DT)
-        ct.solve(lanes.g, lanes.t, lanes.st)
+        lanes.solve()
         mass_matrix, _, _, feet = contact_problem(lanes, 0)
-        d = np.array([lanes.value(n)[0] for n in (ct.DX, ct.DY, ct.DZ, ct.DGX, ct.DGY, ct.DW)])
-        bounds = sum(lanes.leg(leg, ct.BOUND)[0] for leg in feet)
+        d = lanes.d(0)
+        bounds = sum(lanes.value(ct.BOUND, 0, j) for j in range(len(feet)))
         pulls = (mass_matrix @ d)[3:5]
         assert (np.abs(pulls) <= bounds * (1 + 1e-9) + 1e-12).all()
         slipped += bounds > 0 and np.abs(pulls).max() > 0.999 * bounds
-        kn.advance(lanes.g, DT)
+        kn.advance(lanes.robots, lanes.problem, DT)
     assert slipped > 0
 
 
@@ -242,7 +245,7 @@ def test_a_diverging_simulation_is_told_apart():
         rows.flags.writeable = False
         shape = body()
         lockstep.simulate(
-            rows, 0, 1, signal_table(), shape.present, shape.sums, wild, DT, 334, 1000,
+            lockstep.new_fleet(1), rows, 0, 1, signal_table(), shape.present, shape.sums, wild, DT, 334, 1000,
             ends, finals, np.zeros((1, 2, 6), np.int64), np.zeros((0, 0, lockstep.TAPE)),
         )  # fmt: skip
         assert ends[0, 0] == lockstep.DIVERGED

@@ -16,9 +16,9 @@ import tesselite.problems.hexapod_locomotion.kinematic as kn
 import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
 import tesselite.problems.hexapod_locomotion.solver as sv
-from tesselite.compiled.memory import unowned
 from tesselite.compiled.kernels import kernel
 from tesselite.compiled.lanes import LANES, add, aligned_zeros, bits, choose, load, read, spread, where, write
+from tesselite.compiled.memory import unowned
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
 from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS
 
