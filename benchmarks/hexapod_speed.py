@@ -1,27 +1,29 @@
 """Speed of the hexapod's engines: complete evaluations per second, threads, DART, and where the time goes.
 
-    python benchmarks/hexapod_speed.py [--rows 1024] [--repeats 7]
+    python benchmarks/hexapod_speed.py [--rows 512] [--repeats 15]
 
 One process, best of several repeats, taken in turns, so that a busy machine disturbs all alike; for one thread also
-by the processor time it took, which a busy machine disturbs less. DART is measured where dartpy is installed.
+by the processor time it took, which a busy machine disturbs less. A search meets the offspring of its elites, which are
+measured as well. DART is measured where dartpy is installed.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import re
 import time
 from collections.abc import Callable
 
 import numba
 import numpy as np
 
+import tesselite as tl
 from tesselite.base.threads import available_threads
-from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs
+from tesselite.compiled.lanes import LANES
+from tesselite.problems.hexapod_locomotion import body, contact, hexapod, kinematic, legs, solver
 from tesselite.problems.hexapod_locomotion.controller import LEVELS, STEP, targets
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
-from tesselite.problems.hexapod_locomotion.legs import LANES
+from tesselite.problems.hexapod_locomotion.lockstep import new_fleet
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -49,76 +51,77 @@ def best_of(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, f
     return times
 
 
-@numba.njit(nogil=True)
-def repeat_legs(n, g, present, dt):
-    for _ in range(n):
-        kinematic.move_legs(g, present, dt)
+def offspring(rows: int) -> np.ndarray:
+    """Offspring of a short search's elites, by the paper's mutation."""
+    elites = tl.illuminate(hexapod(), n_niches=2_000, evaluations=100_000, seed=0).elites().solutions
+    rng = np.random.default_rng(0)
+    found = elites[rng.integers(len(elites), size=rows)].copy()
+    drawn = rng.random(found.shape) < 0.05
+    found[drawn] = rng.choice(LEVELS, drawn.sum())
+    return found
 
 
 @numba.njit(nogil=True)
-def repeat_base(n, g, sums):
+def repeat_legs(n, g, t, present, dt):
     for _ in range(n):
-        kinematic.free_velocity(g, sums, 1e-9)
-        kinematic.advance(g, 1e-9)
+        legs.move_legs(g, t, present, dt)
 
 
 @numba.njit(nogil=True)
-def repeat_contacts(n, g, present, sums, dt):
+def repeat_base(n, g, t, p, sums):
     for _ in range(n):
-        kinematic.find_contacts(g, present, sums, dt)
+        kinematic.free_velocity(g, t, p, sums, 1e-9)
+        kinematic.advance(g, p, 1e-9)
 
 
 @numba.njit(nogil=True)
-def repeat_passes(n, g):
+def repeat_contacts(n, g, t, feet, p, s, present, sums, dt):
     for _ in range(n):
-        contact.normal_pass(g, False)
-        contact.friction_pass(g, False)
+        kinematic.find_contacts(g, t, feet, p, s, present, sums, dt)
+
+
+@numba.njit(nogil=True)
+def repeat_passes(n, p, s, contacts):
+    for _ in range(n):
+        contact.normal_pass(p, s, contacts)
+        contact.friction_pass(p, s, contacts)
 
 
 def parts(repeats: int) -> dict[str, float]:
-    """Nanoseconds per robot and step of the parts of a step, on a walking robot's state."""
+    """Nanoseconds per robot and step of the parts of a step, on the state of robots that walk."""
     shape = body()
-    g = np.zeros(kinematic.ARRAY)
+    fleet = new_fleet(LANES)
+    g, feet, t, p, s = fleet.robots[0], fleet.feet[0], fleet.work, fleet.problems[0], fleet.states[0]
     g[kinematic.OX : kinematic.OX + 13 * LANES] = np.repeat(settled(), LANES)
-    goal = targets(np.random.default_rng(0).choice(LEVELS, (1, 36)), 1)[0, 0]
-    for joint in range(12):
-        at = (joint // 2) * contact.LEG + contact.TARGET1 + (joint % 2) * LANES
-        g[at : at + LANES] = goal[joint]
+    feet[kinematic.STATES :] = contact.ALL << contact.ON1
+    joints = g[: legs.ROBOT].reshape(6, -1, LANES)
+    joints[:, legs.SCALE1 // LANES : legs.SCALE2 // LANES + 1] = 1.0
+    signals = t[: 6 * legs.LEG].reshape(6, -1, LANES)[:, legs.SIGNAL1 // LANES : legs.SIGNAL2 // LANES + 1]
+    goals = targets(np.random.default_rng(0).choice(LEVELS, (LANES, 36)), 100)
+    contacts = 0
+    for step in range(100):
+        signals[:] = goals[:, step].reshape(LANES, 6, 2).transpose(1, 2, 0)
+        legs.move_legs(g, t, shape.present, STEP)
+        kinematic.free_velocity(g, t, p, shape.sums, STEP)
+        contacts = kinematic.find_contacts(g, t, feet, p, s, shape.present, shape.sums, STEP)
+        solver.begin(fleet.problems, fleet.states, 0, contacts, fleet.line, fleet.book)
+        solver.finish(fleet.problems, fleet.states, fleet.line, fleet.book)
+        contact.refine_friction(p, s, contacts)
+        kinematic.keep_states(feet, s, contacts)
+        kinematic.advance(g, p, STEP)
+    other = new_fleet(LANES)  # moves on, while the contacts are looked at where they are
+    other.robots[:], other.work[:] = fleet.robots, fleet.work
     works = {
-        "legs": lambda n: repeat_legs(n, g, shape.present, STEP),
-        "base": lambda n: repeat_base(n, g, shape.sums),
-        "finding contacts": lambda n: repeat_contacts(n, g, shape.present, shape.sums, STEP),
-        "one pass of each stage": lambda n: repeat_passes(n, g),
+        "legs": lambda n: repeat_legs(n, other.robots[0], other.work, shape.present, STEP),
+        "base": lambda n: repeat_base(n, other.robots[0], other.work, other.problems[0], shape.sums),
+        "finding contacts": lambda n: repeat_contacts(n, g, t, feet, p, s, shape.present, shape.sums, STEP),
+        f"a pass of each stage ({contacts} contacts)": lambda n: repeat_passes(n, p, s, contacts),
     }
     n = 2000
     for work in works.values():
         work(1)
     times = best_of({name: (lambda work=work: work(n)) for name, work in works.items()}, repeats)
     return {name: value / n / LANES * 1e9 for name, value in times.items()}
-
-
-def vector_shares() -> dict[str, float]:
-    """Share of the arithmetic of each part that the compiler turned into vector instructions (x86 only)."""
-    array, number = numba.float64[::1], numba.float64
-    given = (
-        numba.types.Array(numba.float64, 1, "C", readonly=True),
-        numba.types.Array(numba.int64, 1, "C", readonly=True),
-    )
-    parts = {
-        legs.add_leg: (array, numba.int64, number),
-        kinematic.free_velocity: (array, given[0], number),
-        kinematic.find_contacts: (array, given[1], given[0], number),
-        kinematic.advance: (array, number),
-        contact.normal_pass: (array, numba.boolean),
-        contact.friction_pass: (array, numba.boolean),
-    }
-    shares = {}
-    for part, types in parts.items():
-        compiled = numba.njit(numba.void(*types), error_model="numpy")(part.py_func)
-        text = compiled.inspect_asm(compiled.signatures[0])
-        packed, single = (len(re.findall(rf"v(?:add|sub|mul|div){kind}\b", text)) for kind in ("pd", "sd"))
-        shares[part.__name__] = packed / max(1, packed + single)
-    return shares
 
 
 def main() -> None:
@@ -140,6 +143,9 @@ def main() -> None:
     for name, value in times.items():
         print(f"{name:24s} {arguments.rows / value:14,.0f}")
     print(f"{'kinematic, processor time':25s} {one:13,.0f}")
+    evolved = offspring(arguments.rows)
+    cpu = processor_seconds(lambda: problem.evaluate(evolved, threads=1), arguments.repeats)
+    print(f"{'  offspring of elites':25s} {arguments.rows / cpu:13,.0f}")
     if importlib.util.find_spec("dartpy") is not None:
         rows = solutions[:6]
         settled((), "dart")
@@ -153,11 +159,8 @@ def main() -> None:
     step = 1e9 / one / steps
     print(f"\none step of one robot: {step:.0f} ns ({steps:.0f} steps an evaluation), of which")
     for name, value in parts(arguments.repeats).items():
-        print(f"  {name:24s} {value:5.0f} ns")
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in vector_shares().items())
-    print(f"  arithmetic in vector instructions: {shares}")
-    print("  the rest: further passes of the contact problem (2.6 on average, as many as the slowest of")
-    print(f"  {LANES} robots needs), the line search, targets, rules and counting")
+        print(f"  {name:36s} {value:5.0f} ns")
+    print("  the rest: further passes, the line search, signals, rules and counting")
 
 
 if __name__ == "__main__":
