@@ -1,11 +1,11 @@
 """What the maze's free choices do: short runs of one condition each, told at 50, 100 and 200 thousand evaluations.
 
-    python benchmarks/maze_layouts.py CONDITION PAIR SEED [--evaluations 200000] [-o results/maze-layouts/runs.csv]
-    python benchmarks/maze_layouts.py --table [-o results/maze-layouts/runs.csv]
+    python benchmarks/maze_layouts.py CONDITION PAIR SEED [--evaluations 200000] [-o results/maze-layouts.csv]
 
 CONDITION is `square` or `round`, then changes joined by +: `round+stick`, `square+weight0.1+opening50` (`problem_of`).
 PAIR is a descriptor and its niches: 2d-cvt, 20d-grid, 20d-released. A run that the file has is not repeated. CVTs are
-made from 100,000 samples, once for all conditions: they do not depend on the walls. `--table` prints the medians.
+made from 100,000 samples, once for all conditions: they do not depend on the walls. `make reproduction` puts the
+medians into docs/maze.md.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-import statistics
 import time
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -110,37 +108,15 @@ def assess(problem: Maze, archive, seed: int, threads: int) -> dict[str, str]:
 FIELDS = ["condition", "pair", "seed", "evaluations", "filled", "spread", "near", "best", "worst", "hardest", "ceiling"]
 
 
-def table(file: Path) -> None:
-    """Medians over seeds, in Markdown."""
-    groups = defaultdict(list)
-    with file.open() as lines:
-        for row in csv.DictReader(lines):
-            groups[row["pair"], row["condition"], int(row["evaluations"])].append(row)
-
-    def middle(rows, name):
-        values = [float(row[name]) for row in rows if row[name]]
-        return f"{statistics.median(values):.3g}" if values else ""
-
-    print("| pair | condition | evaluations | runs | filled | spread | within 20 | best, median environment | worst |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for (pair, condition, evaluations), rows in sorted(groups.items()):
-        shown = [middle(rows, name) for name in ("filled", "spread", "near", "best", "worst")]
-        print(f"| {pair} | {condition} | {evaluations:,} | {len(rows)} | {' | '.join(shown)} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("condition", nargs="?")
-    parser.add_argument("pair", nargs="?")
-    parser.add_argument("seed", nargs="?", type=int, default=1)
+    parser.add_argument("condition")
+    parser.add_argument("pair")
+    parser.add_argument("seed", type=int)
     parser.add_argument("--evaluations", type=int, choices=TOLD_AT, default=TOLD_AT[-1])
-    parser.add_argument("--table", action="store_true")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/maze-layouts/runs.csv"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("results/maze-layouts.csv"))
     options = parser.parse_args()
-    if options.table:
-        table(options.output)
-        return
     who = {"condition": options.condition, "pair": options.pair, "seed": str(options.seed)}
     there: list[int] = []
     if options.output.exists():
@@ -153,7 +129,7 @@ def main() -> None:
     options.output.parent.mkdir(parents=True, exist_ok=True)
     new = not options.output.exists()
     with options.output.open("a", newline="") as file:
-        writer = csv.DictWriter(file, [*FIELDS, "seconds"])
+        writer = csv.DictWriter(file, [*FIELDS, "seconds"], lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerows(lines)

@@ -14,16 +14,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tesselite.assessment.comparison import Comparison
+from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.paper.claim_rules import AGREES, DISAGREES, MIXED, OTHER_BUDGET, UNDERPOWERED
 from tesselite.paper.claims import CLAIMS, Judged, claims_table, judge, paper_figures
 from tesselite.paper.maze import PAPER as MAZE
-from tesselite.paper.numbers import numbers_table
+from tesselite.paper.numbers import number_of, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, Study, of_descriptors
 from tesselite.paper.study_report import CAPTIONS, as_run, write_report
@@ -155,21 +156,27 @@ def appendix() -> str:
     return "\n\n".join(parts) or "None."
 
 
-def maze_openings() -> str:
-    """Openings of 70 and 90 units: how many environments are solved."""
+def maze_layouts() -> str:
+    """The study of the maze's free choices: medians over its seeds, by pair, with the paper's numbers above."""
     groups = defaultdict(list)
-    with (RESULTS / "maze-openings.csv").open() as file:
+    with (RESULTS / "maze-layouts.csv").open() as file:
         for row in csv.DictReader(file):
-            groups[row["pair"], row["opening"]].append(row)
-    lines = []
-    for (pair, opening), rows in sorted(groups.items()):
-        bests = [[float(row[f"best_{i}"]) for i in range(1, 17)] for row in rows]
-        counts = [sum(value < MAZE.solved for value in best) for best in bests]
-        coverage = float(np.median([float(row["coverage"]) for row in rows]))
-        hardest = [i for i in range(1, 17) if np.median([best[i - 1] for best in bests]) >= MAZE.solved]
-        solved, unsolved = ", ".join(map(str, counts)), ", ".join(map(str, hardest)) or "none"
-        lines.append([pair, opening, len(rows), coverage, solved, unsolved])
-    columns = ["pair", "opening", "seeds", "filled", "solved of 16, each seed", "unsolved by the median seed"]
+            if not row["near"]:  # on the way to a longer run's end
+                continue
+            descriptor, niches = row["pair"].split("-")
+            pair = f"cvt-{descriptor}" if niches == "cvt" else f"grid-{descriptor}"
+            groups[pair, int(row["evaluations"]), row["condition"], niches].append(row)
+    shown = {"filled": Measure("coverage", ""), "spread": Measure("spread", ""), "near": Measure("share", "", x=20.0)}
+    lines: list[list[Any]] = []
+    order = list(MAZE.descriptors)
+    for pair in sorted({key[0] for key in groups}, key=lambda pair: (pair[:4], order.index(pair.split("-")[1]))):
+        paper = [number_of("maze", pair, measure) or "" for measure in shown.values()]
+        lines.append([f"**{pair}**", "**paper**", f"{MAZE.evaluations:,}", MAZE.trials, *paper, "below 10", "below 10"])
+        for (_, evaluations, condition, niches), rows in sorted(item for item in groups.items() if item[0][0] == pair):
+            rule = ", released cells" if niches == "released" else ""
+            cells = [f"{np.median([float(row[name]) for row in rows]):.3g}" for name in (*shown, "best", "worst")]
+            lines.append([pair, condition.replace("+", ", ") + rule, f"{evaluations:,}", len(rows), *cells])
+    columns = ["pair", "maze", "evaluations", "runs", "filled", "spread", "within 20", "best, median", "best, worst"]
     return Table(columns, lines).to_markdown()
 
 
@@ -216,7 +223,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "more": more,
             "appendix": appendix,
         },
-        "docs/maze.md": {"openings": maze_openings},
+        "docs/maze.md": {"layouts": maze_layouts},
         "docs/hexapod.md": {"speeds": hexapod_speeds},
     }
 
