@@ -11,7 +11,7 @@ from tesselite.cli.display import shown_run
 from tesselite.report.page import write_report
 from tesselite.report.plots import plot_run
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import start
+from tesselite.runs.run import start_run
 from tesselite.tessellation.niches import Cvt
 
 OUT = Path("demo")
@@ -26,7 +26,7 @@ def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
     problem = tl.problems.maze("10d")
     plan = Plan.of(problem, Cvt(1000), evaluations=evaluations, initial=min(2000, evaluations), seed=1)
     with shown_run(quiet=False) as display:
-        figures = start(plan, problem, out, display=display).to_dict()
+        figures = start_run(plan, problem, out, display=display).to_dict()
     print(
         f"{figures['filled']:,} of {figures['n_niches']:,} niches filled by {figures['evaluations']:,} evaluations in "
         f"{figures['seconds_search']:.0f} s; the best robot comes within {figures['best_fitness']:.2f} of the goal."

@@ -25,7 +25,7 @@ from tesselite.report.live import Watched
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.carry_on import Interrupted, RunDisplay
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, start_run
 from tesselite.search import map_elites
 from tesselite.tessellation.niches import Grid
 
@@ -164,7 +164,7 @@ class Seen(RunDisplay):
 def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, capsys, monkeypatch):
     folder, seen = tmp_path / "run", Seen(stop_at=40)
     with pytest.raises(Interrupted):
-        start(Plan.of(problems.good, GRID, execution=Batches(1), **SETTINGS), problems.good, folder, display=seen)
+        start_run(Plan.of(problems.good, GRID, execution=Batches(1), **SETTINGS), problems.good, folder, display=seen)
     assert seen.evaluations[:41] == list(range(41))
     (folder / "archive.parquet").unlink()  # as while the first batch is under way
     finished = len(seen.evaluations) - 1
@@ -185,7 +185,7 @@ def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, 
 
 def test_what_the_log_of_an_asynchronous_run_holds_is_counted(tmp_path):
     folder = tmp_path / "run"
-    start(Plan.of(problems.good, GRID, execution=Asynchronous(1), **SETTINGS), problems.good, folder)
+    start_run(Plan.of(problems.good, GRID, execution=Asynchronous(1), **SETTINGS), problems.good, folder)
     assert read_run(folder).evaluations == 300
     (folder / "archive.parquet").unlink()
     assert read_run(folder).evaluations == 300

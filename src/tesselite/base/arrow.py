@@ -65,8 +65,8 @@ def write_parquet(table: Any, about: dict[str, Any], file: Path, block: npt.NDAr
         writer.write_table(table)
 
 
-def read_parquet(path: Path) -> tuple[Any, dict[str, Any]]:
-    """The table of a file that `write_parquet` wrote, and what it says about itself.
+def read_parquet(path: Path, *, foreign: bool = False) -> tuple[Any, dict[str, Any]]:
+    """The table of a file that `write_parquet` wrote, and what it says about itself: nothing if it may be `foreign`.
 
     OSError if there is no such file, or it is not a regular one; ValueError, without its name, if it is damaged or not
     ours.
@@ -83,6 +83,8 @@ def read_parquet(path: Path) -> tuple[Any, dict[str, Any]]:
     except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
         said = (str(error).splitlines() or [""])[0]
         raise ValueError(f"not a readable Parquet file, or damaged ({said})") from None
+    if described is None and foreign:
+        return table, {}
     if not isinstance(described, dict):
         raise ValueError("a Parquet file, but not one of tesselite")
     return table, described

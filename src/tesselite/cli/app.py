@@ -186,6 +186,14 @@ def run(
             "curiosity:gaussian:0.1. Default: uniform."
         ),
     ] = None,
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Known designs to evaluate first: a run, an archive of any tessellation, or a .parquet, .csv, .npy or "
+            ".npz file of solutions.",
+        ),
+    ] = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
@@ -230,6 +238,7 @@ def run(
         variation=variation,
         emitter=emitter,
         seed=seed,
+        start=start,
     )
     execution = _execution(
         workers, dask, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange

@@ -111,6 +111,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         "seed": plan.seed,
         "variation": plan.variation,
         "initial": plan.initial,
+        "start": plan.start and plan.start.to_dict(),
         "batch_size": plan.batch_size,
         "niches": plan.niches.to_dict(),
         "execution": plan.execution.to_dict(),
@@ -129,7 +130,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     lines += [
         ("niches", plan.niches.label),
         ("variation", plan.variation),
-        ("batches", f"{plan.initial:,} random solutions, then batches of {plan.batch_size:,}"),
+        ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),
         *((name.lower(), text) for name, text in plan.execution.shown()),
         ("tesselite", stored.version),

@@ -23,7 +23,7 @@ from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import replay, resume, start
+from tesselite.runs.run import replay, resume, start_run
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
@@ -56,6 +56,7 @@ class Wanted:
     variation: str | None
     emitter: str | None
     seed: int | None
+    start: Path | None
 
     def plan(self, spec: str, problem: Problem, execution: Execution) -> Plan:
         """The plan of the run."""
@@ -69,6 +70,7 @@ class Wanted:
             batch_size=BATCH_SIZE if wanted.batch_size is None else wanted.batch_size,
             seed=wanted.seed,
             execution=execution,
+            start=wanted.start,
         )
 
     def _emitter(self) -> Emitter | None:
@@ -147,7 +149,7 @@ def run_problem(
         user_prints_to_stderr(),
         shown_run(quiet, iterations) as display,
     ):
-        run = start(
+        run = start_run(
             plan,
             problem,
             folder,

@@ -25,6 +25,7 @@ from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Task, Workers, WorkersLost
 from tesselite.problems.problem import Problem
 from tesselite.search.map_elites import MapElites, NothingValid, batches, stop_if_nothing_is_valid
+from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.protocol import Tessellation
 
 EXCHANGES = 20  # in a run, where nothing else is said
@@ -60,6 +61,7 @@ class Island:
     initial: int
     batch_size: int
     seed: int
+    start: Rows | None
 
     def search(self, stretch: Stretch) -> Found:
         """Carry on from the elites of a stretch to its end."""
@@ -72,6 +74,7 @@ class Island:
             direction=problem.direction,
             floor=problem.floor,
             seed=self.seed,
+            start=self.start,
         )
         search.archive.restore(stretch.elites)
         search.evaluations = stretch.first
@@ -125,7 +128,9 @@ class Islands(OnWorkers):
         search, evaluations = job.search, job.evaluations
         tessellation = search.archive.tessellation
         payload = Payload.of(job.problem)
-        island = Island(payload, tessellation, search.emitter, search.initial, job.batch_size, search.seed)
+        island = Island(
+            payload, tessellation, search.emitter, search.initial, job.batch_size, search.seed, search.start
+        )
         workers.start(Payload.of(island))
         numbers = itertools.count()
         while search.evaluations < evaluations:

@@ -37,7 +37,7 @@ from tesselite.paper.studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
 from tesselite.runs.carry_on import Interrupted, Run, RunDisplay
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import resume, start
+from tesselite.runs.run import resume, start_run
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
 
@@ -260,7 +260,9 @@ def run_job(job: Job, report: Report) -> None:
             batch_size=pair.batch_size,
             seed=seed,
         )
-        start(plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported())
+        start_run(
+            plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported()
+        )
     assessing = time.perf_counter()
     assessment = assess_run(
         folder,

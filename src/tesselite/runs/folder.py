@@ -5,6 +5,7 @@
     progress.csv        how the archive grew, a row at fixed numbers of evaluations
     archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
     centroids.parquet   the tessellation, where it is not a grid
+    start.parquet       known designs that were evaluated first, if there were any
     evaluations.log     results from workers that the archive does not have yet, or all of an asynchronous run
     failures.jsonl      what went wrong on workers, with the solutions
 
@@ -33,6 +34,7 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
 from tesselite.execution.log import LOG_FILES, EvaluationLog
+from tesselite.runs.known_designs import START_FILE
 from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.grid import GridTessellation
@@ -40,7 +42,15 @@ from tesselite.tessellation.niches import Given, Grid
 from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 had no digest, and held events as well
-RUN_FILES = ("settings.json", EVENTS_FILE, "progress.csv", "archive.parquet", "centroids.parquet", *LOG_FILES)
+RUN_FILES = (
+    "settings.json",
+    EVENTS_FILE,
+    "progress.csv",
+    "archive.parquet",
+    "centroids.parquet",
+    START_FILE,
+    *LOG_FILES,
+)
 _PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)  # seconds between tries for the lock
 PROGRESS = (
     "evaluations",
@@ -161,7 +171,7 @@ class RunFolder:
         if self.path.exists():
             names = {entry.name for entry in self.path.iterdir()}
             left = {part.name for part in parts(self.path, *RUN_FILES)}
-            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, *left}):
+            if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, START_FILE, *left}):
                 raise ValueError(f"{self.path}: is not empty and holds no run; choose another folder")
 
     @classmethod

@@ -27,7 +27,9 @@ from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.islands import Islands
 from tesselite.problems import has_name, importable_name
 from tesselite.problems.problem import Problem
+from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
+from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
@@ -39,7 +41,7 @@ VARY = "vary"  # what a space of solutions does itself
 class Plan:
     """What a run is: the problem by name, the niches, the variation, the budget, the seed and where it is done.
 
-    `problem_fingerprint` tells whether the problem is still the same.
+    `problem_fingerprint` tells whether the problem is still the same. `start` are known designs to begin with.
     """
 
     problem: str
@@ -51,6 +53,7 @@ class Plan:
     batch_size: int
     seed: int
     execution: Execution
+    start: Start | None = None
 
     @classmethod
     def of(
@@ -64,10 +67,14 @@ class Plan:
         batch_size: float = BATCH_SIZE,
         seed: int | None = None,
         execution: Execution = IN_PROCESS,
+        start: Any = None,
     ) -> Plan:
         """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
         evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
         initial, seed = checked_count("initial", initial), checked_seed(seed)
+        known = None if start is None else Start.of(start, problem.solutions)
+        if known and known.n > evaluations:
+            raise ValueError(f"start: expected at most {evaluations} solutions, the whole budget, got {known.n}")
         if isinstance(niches, Cvt):
             niches = niches.checked(problem.features, seed)
         else:
@@ -88,6 +95,7 @@ class Plan:
             batch_size=batch_size,
             seed=seed,
             execution=execution.settled(evaluations),
+            start=known,
         )
 
     @property
@@ -95,23 +103,36 @@ class Plan:
         """Whether the variation or the emitter is the user's, so that it has to be given again."""
         return self.variation in (OWN, OWN_EMITTER)
 
-    def search(self, problem: Problem, niches: Tessellation, emitter: Emitter | None = None) -> MapElites:
-        """A new search as planned; the `emitter` is needed where it, or its variation, is the user's own."""
+    def search(
+        self, problem: Problem, niches: Tessellation, emitter: Emitter | None = None, folder: Path | None = None
+    ) -> MapElites:
+        """A new search as planned; the `emitter` is needed where it, or its variation, is the user's own.
+
+        `folder` is where known designs are, if the plan itself does not hold them.
+        """
         if not self.is_own:
             emitter = None if self.variation == VARY else by_name(self.variation)
-        return search_for(problem, niches, emitter, self.initial, self.seed)
+        start = None if self.start is None else self.start.rows
+        if self.start is not None and start is None:
+            assert folder is not None
+            start = self.start.load(folder, problem.solutions)
+        return search_for(problem, niches, emitter, self.initial, self.seed, start)
 
     # -- JSON ------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
         flat = {part.name: getattr(self, part.name) for part in fields(self)}
+        if self.start is None:
+            del flat["start"]
+        else:
+            flat["start"] = self.start.to_dict()
         return {**flat, "niches": self.niches.to_dict(), "execution": self.execution.to_dict()}
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Plan:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
-        flat = {part.name: about[part.name] for part in fields(cls)}
+        flat = {part.name: about[part.name] for part in fields(cls) if part.name != "start"}
         for name in ("problem", "problem_fingerprint", "variation"):
             if not isinstance(flat[name], str):
                 raise TypeError(f"{name} is {flat[name]!r}")
@@ -119,9 +140,18 @@ class Plan:
             if not is_whole(flat[name], least):
                 raise TypeError(f"{name} is {flat[name]!r}")
         flat |= {"niches": niches_from_dict(about["niches"]), "execution": execution_from_dict(about["execution"])}
-        return cls(**flat)
+        return cls(**flat, start=Start.from_dict(about["start"]) if "start" in about else None)
 
     # -- for people ------------------------------------------------------------------------------------------------
+
+    @property
+    def beginning(self) -> str:
+        """What is evaluated before the first offspring, in a few words."""
+        if self.start is None:
+            return f"{self.initial:,} random solutions"
+        random = max(0, self.initial - self.start.n)
+        known = f"{self.start.n:,} known designs ({self.start.digest[:6]})"
+        return f"{known}, {random:,} random solutions" if random else known
 
     @property
     def has_command(self) -> bool:
@@ -138,6 +168,7 @@ class Plan:
         if isinstance(self.niches, Given):
             niches = ["--centroids", str(folder / "centroids.parquet")]
         words = ["tesselite", "run", self.problem, *niches]
+        words += ["--start", str(folder / START_FILE)] if self.start else []
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
         words += ["--batch-size", str(self.batch_size)]
         if self.variation != VARY:
@@ -152,7 +183,14 @@ class Plan:
         return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 
-def search_for(problem: Problem, niches: Tessellation, emitter: Emitter | None, initial: int, seed: int) -> MapElites:
+def search_for(
+    problem: Problem,
+    niches: Tessellation,
+    emitter: Emitter | None,
+    initial: int,
+    seed: int,
+    start: Rows | None = None,
+) -> MapElites:
     """A new search of a problem on these niches."""
     return MapElites(
         problem.solutions,
@@ -162,6 +200,7 @@ def search_for(problem: Problem, niches: Tessellation, emitter: Emitter | None, 
         direction=problem.direction,
         floor=problem.floor,
         seed=seed,
+        start=start,
     )
 
 

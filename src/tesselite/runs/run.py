@@ -76,6 +76,7 @@ def run(
     initial: int = INITIAL,
     batch_size: int = BATCH_SIZE,
     seed: int | None = None,
+    start: Any = None,
     threads: int | None = None,
     progress: Progress | None = None,
     out: str | Path | None = None,
@@ -93,8 +94,10 @@ def run(
     (cells per feature) or a ready `tessellation`. `variation` makes offspring of uniformly drawn elites; an `emitter`
     of `tesselite.emitters` takes the place of both. `progress` is called with the run after every batch; of a compiled
     problem, in this process, after the first batch that ends at or beyond each 200th part of the budget, and at the
-    end. `out` makes the run live in a new folder: it saves itself there every `checkpoint_seconds`, and after any end
-    `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
+    end. `start` are known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run,
+    or a file (see `runs.known_designs`); random ones follow up to `initial` in all. `out` makes the run live in a new
+    folder: it saves itself there every `checkpoint_seconds`, and after any end `tesselite.resume` continues it. Raises
+    NothingValid if the whole first batch fails.
 
     `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
     makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
@@ -119,8 +122,9 @@ def run(
         execution=execution_of(
             workers, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
         ),
+        start=start,
     )
-    return start(
+    return start_run(
         plan,
         problem,
         None if out is None else Path(out),
@@ -148,7 +152,7 @@ illuminate = _archive_of(run)
 """`run`, for those who want nothing but the archive."""
 
 
-def start(
+def start_run(
     plan: Plan,
     problem: Problem,
     folder: Path | None = None,
@@ -177,6 +181,8 @@ def start(
             try:
                 if isinstance(plan.niches, Given):
                     place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
+                if plan.start:
+                    plan.start.save(folder)
                 plan = replace(plan, execution=plan.execution.named(workers))
                 place.write_plan(plan)
                 stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
@@ -276,7 +282,7 @@ def resume(
         again = _again(place, plan, variation, emitter)
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)
-        search = plan.search(problem, _niches(place, stored, problem, options), again)
+        search = plan.search(problem, _niches(place, stored, problem, options), again, place.path)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
         saved = search.evaluations
@@ -311,7 +317,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     if (file := unagreed_file(plan)) is not None:
         raise ValueError(not_agreed(place.path, plan, file))
     _again(place, plan, None, None)
-    search = plan.search(problem, stored_tessellation(place, stored, problem))
+    search = plan.search(problem, stored_tessellation(place, stored, problem), folder=place.path)
     log = EvaluationLog(place.path, problem.features.n)
     if not log.file.exists():
         raise ValueError(f"{log.file}: there is no such file, and a replay needs it")

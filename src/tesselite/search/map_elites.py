@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,7 +44,7 @@ class MapElites:
 
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
-    solutions.
+    solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for.
     """
 
     def __init__(
@@ -57,11 +58,13 @@ class MapElites:
         direction: Direction = "max",
         floor: float | None = None,
         seed: int | None = None,
+        start: Any = None,
     ) -> None:
-        self.initial = checked_count("initial", initial)
         self.seed = checked_seed(seed)
         self.solution_space = solution_space
         check_space("solution_space", solution_space)
+        self.start: Rows | None = None if start is None else solution_space.validate(start)
+        self.initial = max(checked_count("initial", initial), 0 if self.start is None else len(self.start))
         self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
         self.emitter.begin(solution_space, self.seed)
         self._archive = Archive(
@@ -87,20 +90,24 @@ class MapElites:
         self._archive = archive
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
-        """The next solutions to evaluate, shape (n, width); fewer at the end of the initialisation."""
+        """The next solutions to evaluate, shape (n, width); fewer at the end of `start` and of the initialisation."""
         if self._asked is not None:
             raise RuntimeError("ask: tell(fitness, features) the results of the last ask first")
         n = checked_count("n", n)
         if self.evaluations < self.initial:
             n = min(n, self.initial - self.evaluations)
+        if self.start is not None and self.evaluations < len(self.start):
+            n = min(n, len(self.start) - self.evaluations)
         self._asked = self.propose(n, self.evaluations)
         return self._asked.copy()
 
     def propose(self, n: int, first: int) -> Rows:
         """n new solutions whose evaluations have the numbers `first`, `first` + 1, ...: random at first, then bred.
 
-        The rows may be overwritten by the next call.
+        Those of `start` come before; n ends with them at the latest. The rows may be overwritten by the next call.
         """
+        if self.start is not None and first < len(self.start):
+            return self.start[first : first + n]
         if first < self.initial or not len(self.archive):
             drawn = self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
             return self._checked_rows("solution_space.random", drawn, n)
@@ -163,6 +170,8 @@ class MapElites:
             "initial": self.initial,
             "variation": str(self.emitter),
         }
+        if self.start is not None:
+            state["start"] = hashlib.sha256(self.start.tobytes()).hexdigest()
         if remembered := self.emitter.state():
             state["emitter"] = {name: _encoded(values) for name, values in remembered.items()}
         if self.pending:
@@ -192,9 +201,9 @@ class MapElites:
         if saved is None:
             raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
         ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
-        for name in ours:
-            if name not in ("evaluations", "pending", "emitter") and ours[name] != theirs.get(name):
-                raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours[name]}")
+        for name in (*ours, "start"):
+            if name not in ("evaluations", "pending", "emitter") and ours.get(name) != theirs.get(name):
+                raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours.get(name)}")
         self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
         self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})
         self.pending = {}

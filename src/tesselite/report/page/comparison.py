@@ -46,7 +46,7 @@ def _kind(run: RunData) -> dict[str, str]:
         "problem": plan.problem,
         "niches": plan.niches.label,
         "evaluations": f"{run.plan.evaluations:,} evaluations",
-        "initial": f"{plan.initial:,} initial",
+        "initial": plan.beginning,
         "batch_size": f"batches of {plan.batch_size:,}",
         "variation": plan.variation,
         "execution": plan.execution.label,

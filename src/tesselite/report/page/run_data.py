@@ -217,7 +217,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
         ("Budget", f"{run.plan.evaluations:,} evaluations"),
-        ("Initial solutions", f"{plan.initial:,}"),
+        ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),
         ("Variation", plan.variation),
         *plan.execution.shown(),

@@ -1,0 +1,139 @@
+"""Known designs: solutions that a run evaluates before any other, from Python, an archive or a file.
+
+Only the solutions count: the archive that they come from may have another tessellation, or be of another version of the
+problem. A run keeps a copy, `start.parquet`, and its plan their digest, so that it repeats and resumes exactly.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive.archive import Archive
+from tesselite.base.arrow import from_column, read_parquet, to_column, write_parquet
+from tesselite.base.atomic import check_regular, write_atomically
+from tesselite.base.checks import is_whole
+from tesselite.base.checksum import is_intact, sealed
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+START_FILE = "start.parquet"
+_ENDINGS = (".parquet", ".csv", ".npy", ".npz")
+
+
+@dataclass(frozen=True)
+class Start:
+    """n solutions that are evaluated first. Two are the same if their digests are.
+
+    A plan's file holds number and digest; `rows` (n, width) are None until they are read from their own file.
+    """
+
+    n: int
+    digest: str
+    rows: Rows | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, start: Any, space: SolutionSpace) -> Start:
+        """The solutions of an array (n, width), an Archive, the folder of a run, or a file.
+
+        ValueError if one of them is not of the space.
+        """
+        where = ""
+        if isinstance(start, str | Path):
+            where = f" of {start}"
+            found: Any = _read(Path(start), space.width)
+        else:
+            found = start.elites().solutions if isinstance(start, Archive) else start
+        try:
+            rows = space.validate(found)
+        except ValueError as error:
+            raise ValueError(f"start: the solutions{where} are not of {space!r} ({error})") from None
+        if not len(rows):
+            raise ValueError(f"start: expected at least one solution, found none{where}")
+        return cls(len(rows), _digest(rows), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        return {"n": self.n, "digest": self.digest}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Start:
+        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
+        if not is_whole(about["n"], 1) or not isinstance(about["digest"], str):
+            raise TypeError(f"start is {about!r}")
+        return cls(about["n"], about["digest"])
+
+    def save(self, folder: Path) -> None:
+        """Write the solutions into the folder of a run."""
+        import pyarrow as pa
+
+        assert self.rows is not None
+        flat = to_column(self.rows.reshape(-1))
+        table = pa.table({"solution": pa.FixedSizeListArray.from_arrays(flat, self.rows.shape[1])})
+        about = sealed({"width": self.rows.shape[1], "dtype": self.rows.dtype.str}, _columns(table))
+        write_atomically(folder / START_FILE, lambda part: write_parquet(table, about, part))
+
+    def load(self, folder: Path, space: SolutionSpace) -> Rows:
+        """Read them again; ValueError if they are not those of the plan."""
+        file = folder / START_FILE
+        rows = space.validate(_read(file, space.width))
+        if _digest(rows) != self.digest:
+            raise ValueError(f"{file}: not the solutions that the run was started with; restore it")
+        return rows
+
+
+def _digest(rows: Rows) -> str:
+    return hashlib.sha256(f"{rows.shape} {rows.dtype.str}".encode() + rows.tobytes()).hexdigest()
+
+
+def _read(path: Path, width: int) -> Rows:
+    """The solutions that a file holds; ValueError, with its name, if it does not hold any of this width."""
+    path = path / "archive.parquet" if path.is_dir() else path
+    check_regular(path)
+    if path.suffix not in _ENDINGS:
+        raise ValueError(f"start: expected a run, or a file that ends in {', '.join(_ENDINGS)}, got {str(path)!r}")
+    try:
+        if path.suffix == ".parquet":
+            return _from_parquet(path, width)
+        if path.suffix == ".csv":
+            return _from_csv(path, width)
+        loaded = np.load(path, allow_pickle=False)
+        return np.asarray(loaded["solutions"] if path.suffix == ".npz" else loaded)
+    except (ValueError, LookupError, TypeError, UnicodeDecodeError, csv.Error, EOFError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _columns(table: Any) -> Iterable[tuple[str, Any]]:
+    return ((name, from_column(table[name])) for name in table.column_names)
+
+
+def _from_parquet(path: Path, width: int) -> Rows:
+    """An archive of ours, or anybody's table with a column for each value or a list column `solution`."""
+    table, about = read_parquet(path, foreign=True)
+    if about and not is_intact(about, _columns(table), older=True):
+        raise ValueError("damaged (its content is not what was written)")
+    if "solution" not in table.column_names:
+        return _by_name(table.column_names, width, lambda name: from_column(table[name]))
+    flat = from_column(table["solution"].combine_chunks().flatten())
+    return (flat.view(np.dtype(about["dtype"])) if about else flat).reshape(len(table), -1)
+
+
+def _from_csv(path: Path, width: int) -> Rows:
+    """A table with a header, as `tesselite export --to csv` writes it."""
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        header, *rows = csv.reader(stream)
+    return _by_name(header, width, lambda name: [float(row[header.index(name)]) for row in rows if row])
+
+
+def _by_name(known: list[str], width: int, column: Callable[[str], Any]) -> Rows:
+    """The columns x0, x1, ... as rows; one whose name a feature has is called `solution x0`."""
+    names = [f"solution x{j}" if f"solution x{j}" in known else f"x{j}" for j in range(width)]
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(f"expected the columns {names[0]} to {names[-1]}, found no {missing[0]}")
+    return np.column_stack([column(name) for name in names])
