@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
 from tesselite.problems.maze_navigation import World, layout, paper_world
-from tesselite.problems.maze_navigation.pictures import draw_world
+from tesselite.problems.maze_navigation.maze_pictures import draw_world
 from tesselite.report.style import figure, save
 
 STRIDE = 4  # search on every fourth pixel

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tesselite.assessment.comparing_runs import check_comparable, compare_folders
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.expected_quality import histogram
+from tesselite.assessment.folder_comparison import check_comparable, compare_folders
 from tesselite.assessment.metrics import Metrics
 from tesselite.assessment.trial import Trial
 from tesselite.report.comparison_figures import (

@@ -14,7 +14,7 @@ from tesselite.archive.archive import Archive
 from tesselite.cli.picturing import make_film
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
-from tesselite.problems.hexapod_locomotion.pictures import draw_gait, draw_paths, plot_walk
+from tesselite.problems.hexapod_locomotion.gait_pictures import draw_gait, draw_paths, plot_walk
 from tesselite.report.style import figure
 from tesselite.runs.run import run
 

@@ -45,9 +45,9 @@ def home(dotted: str) -> str:
 
 # Pictures that a problem draws of itself have the style of all other pictures.
 EXCEPTIONS = {
-    ("problems/hexapod_locomotion/pictures.py", "tesselite.report.style"),
-    ("problems/maze_navigation/pictures.py", "tesselite.report.archive_map"),
-    ("problems/maze_navigation/pictures.py", "tesselite.report.style"),
+    ("problems/hexapod_locomotion/gait_pictures.py", "tesselite.report.style"),
+    ("problems/maze_navigation/maze_pictures.py", "tesselite.report.archive_map"),
+    ("problems/maze_navigation/maze_pictures.py", "tesselite.report.style"),
 }
 
 

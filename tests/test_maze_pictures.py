@@ -9,8 +9,7 @@ from matplotlib.patches import FancyArrowPatch, Wedge
 
 import tesselite as tl
 from tesselite.problems.maze_navigation import Robot, World, maze, paper_world
-from tesselite.problems.maze_navigation.networks import INPUTS
-from tesselite.problems.maze_navigation.pictures import (
+from tesselite.problems.maze_navigation.maze_pictures import (
     draw_best_paths,
     draw_end_points,
     draw_network,
@@ -19,6 +18,7 @@ from tesselite.problems.maze_navigation.pictures import (
     draw_robot,
     draw_world,
 )
+from tesselite.problems.maze_navigation.networks import INPUTS
 from tesselite.report.style import figure
 from tesselite.runs.run import illuminate
 

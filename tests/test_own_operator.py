@@ -61,7 +61,7 @@ def test_it_has_a_name_that_resume_finds(example, tmp_path):
     assert str(example.crossover) == "own_operator:crossover"
     assert tl.variation.by_name("own_operator:crossover") is example.crossover
     straight = tl.run(tl.problems.arm(7), out=tmp_path / "straight", variation=example.crossover, **SETTINGS)
-    assert straight.plan.variation == "own_operator:crossover"
+    assert straight.plan.emitter == "own_operator:crossover"
     part = {**SETTINGS, "evaluations": 1400}  # whole batches
     tl.run(tl.problems.arm(7), out=tmp_path / "cut", variation=example.crossover, **part)
     resumed = tl.resume(tmp_path / "cut", evaluations=3000)

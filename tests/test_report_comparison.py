@@ -12,7 +12,7 @@ from report_runs import bowl_run, walk_run
 from tesselite.execution.islands import Islands
 from tesselite.report.page.comparison import compare, group_names
 from tesselite.report.page.html import document_of, write_report
-from tesselite.report.page.payload import plain
+from tesselite.report.page.packed_arrays import plain
 from tesselite.report.page.run_data import read_run
 from tesselite.tessellation.niches import Cvt, Given
 

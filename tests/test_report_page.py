@@ -24,8 +24,8 @@ from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
 from tesselite.report.page.comparison import group_names
 from tesselite.report.page.html import document_of, page_of, run_names
-from tesselite.report.page.niches import describe_cells, from_row_above, niche_picture, project
-from tesselite.report.page.payload import Payload, document_text, plain, whole_numbers
+from tesselite.report.page.niches import describe_cells, from_row_above, niche_picture, principal_plane
+from tesselite.report.page.packed_arrays import PackedArrays, document_text, plain, whole_numbers
 from tesselite.report.page.run_data import locked, read_run
 from tesselite.report.page.views import describe_view, describe_views
 from tesselite.runs.folder import RunFolder
@@ -91,20 +91,20 @@ def read_page(file):
     )
 )
 def test_arrays_come_back_as_they_were(values):
-    payload = Payload()
-    places = [payload.add(array) for array in values]
-    block = zlib.decompress(base64.b64decode(payload.packed()))
+    arrays = PackedArrays()
+    places = [arrays.add(array) for array in values]
+    block = zlib.decompress(base64.b64decode(arrays.packed()))
     for array, place in zip(values, places, strict=True):
         assert place["at"] % array.dtype.itemsize == 0
         np.testing.assert_array_equal(unpack(place, block), array)
 
 
 def test_equal_arrays_are_kept_once():
-    payload = Payload()
-    assert payload.add(np.arange(5, dtype=np.int32)) == payload.add(np.arange(5, dtype=np.int32))
-    assert payload.add(np.zeros(2, np.int32)) != payload.add(np.zeros(2, np.float32))
+    arrays = PackedArrays()
+    assert arrays.add(np.arange(5, dtype=np.int32)) == arrays.add(np.arange(5, dtype=np.int32))
+    assert arrays.add(np.zeros(2, np.int32)) != arrays.add(np.zeros(2, np.float32))
     with pytest.raises(ValueError, match="int64"):
-        payload.add(np.arange(5))
+        arrays.add(np.arange(5))
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_every_pixel_knows_its_niche():
         unit = np.array([[(column + 0.5) / side, 1 - (row + 0.5) / side]])  # the first row is the top
         assert picture[row, column] == niches.niche_of(space.from_unit(unit))[0]
     np.testing.assert_array_equal(np.cumsum(from_row_above(picture), axis=0), picture)
-    assert describe_cells(tl.GridTessellation(tl.FeatureSpace.unit(3), 2), Payload()) is None
-    assert describe_cells(tl.GridTessellation(space, 10**9), Payload()) is None
+    assert describe_cells(tl.GridTessellation(tl.FeatureSpace.unit(3), 2), PackedArrays()) is None
+    assert describe_cells(tl.GridTessellation(space, 10**9), PackedArrays()) is None
 
 
 def test_projection_finds_the_directions_of_largest_variance():
@@ -150,7 +150,7 @@ def test_projection_finds_the_directions_of_largest_variance():
     hidden = rng.normal(size=(4000, 2)) * [0.2, 0.05]
     axes = np.array([[0.6, 0.8, 0.0], [-0.8, 0.6, 0.0]])
     features = 0.5 + hidden @ axes
-    plane, shares = project(tl.FeatureSpace.unit(3), features)
+    plane, shares = principal_plane(tl.FeatureSpace.unit(3), features)
     for j in range(2):
         assert abs(np.corrcoef(plane[:, j], hidden[:, j])[0, 1]) > 0.999
     np.testing.assert_allclose(shares, [16 / 17, 1 / 17], atol=0.01)
@@ -162,7 +162,7 @@ def test_projection_finds_the_directions_of_largest_variance():
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_projection_of_next_to_nothing(n):
-    plane, shares = project(tl.FeatureSpace.unit(4), np.full((n, 4), 0.5))
+    plane, shares = principal_plane(tl.FeatureSpace.unit(4), np.full((n, 4), 0.5))
     assert plane.shape == (n, 2)
     assert shares.tolist() == [0.0, 0.0]
 
@@ -204,10 +204,10 @@ def test_the_page_asks_for_nothing_outside_itself(walked, tmp_path):
 
 def test_views_hold_what_the_elites_did(walked):
     elites = Archive.load(walked / "archive.parquet").elites()
-    payload = Payload()
+    arrays = PackedArrays()
     scenarios = {name: walk().evaluate(elites.solutions, name).fitness for name in SCENARIOS}
-    views = describe_views(walk(), elites, payload, scenarios)
-    block = zlib.decompress(base64.b64decode(payload.packed()))
+    views = describe_views(walk(), elites, arrays, scenarios)
+    block = zlib.decompress(base64.b64decode(arrays.packed()))
     assert [view["scenario"] for view in views] == [None, *SCENARIOS]
     for described in views:
         view = unpack(described, block)
@@ -224,9 +224,9 @@ def test_views_hold_what_the_elites_did(walked):
 def test_a_scenario_that_defeats_all_elites_can_be_drawn(walked):
     elites = Archive.load(walked / "archive.parquet").elites()
     invalid = np.full(len(elites), np.nan)
-    payload = Payload()
-    views = describe_views(walk(), elites, payload, {"ice": invalid}, n_bytes=20)
-    block = zlib.decompress(base64.b64decode(payload.packed()))
+    arrays = PackedArrays()
+    views = describe_views(walk(), elites, arrays, {"ice": invalid}, n_bytes=20)
+    block = zlib.decompress(base64.b64decode(arrays.packed()))
     assert [view["scenario"] for view in views] == [None, "ice"]
     assert unpack(views[1], block)["rows"].tolist() == [int(np.argmin(elites.fitness))]
 
@@ -239,18 +239,18 @@ def test_a_scenario_that_defeats_all_elites_can_be_drawn(walked):
         return shown(solutions)
 
     problem.elite_view = view
-    assert [view["scenario"] for view in describe_views(problem, elites, Payload(), {"ice": invalid})] == [None]
+    assert [view["scenario"] for view in describe_views(problem, elites, PackedArrays(), {"ice": invalid})] == [None]
 
 
 def test_too_many_views_are_thinned_and_the_best_stays(walked, monkeypatch):
     elites = Archive.load(walked / "archive.parquet").elites()
     one = 21 * 2 * 2  # bytes
-    views = describe_views(walk(), elites, Payload(), {}, n_bytes=20 * one)
+    views = describe_views(walk(), elites, PackedArrays(), {}, n_bytes=20 * one)
     assert views[0]["rows"]["shape"][0] <= 20
-    payload = Payload()
+    arrays = PackedArrays()
     rows = unpack(
-        describe_views(walk(), elites, payload, {}, n_bytes=20 * one)[0]["rows"],
-        zlib.decompress(base64.b64decode(payload.packed())),
+        describe_views(walk(), elites, arrays, {}, n_bytes=20 * one)[0]["rows"],
+        zlib.decompress(base64.b64decode(arrays.packed())),
     )
     assert int(np.argmin(elites.fitness)) in rows
     assert rows[0] == 0
@@ -267,8 +267,8 @@ def test_a_problem_without_a_view_has_none(tmp_path):
     assert run.problem is None
     assert "bowl" in run.problem_error
     elites = run.archive.elites()
-    assert describe_views(bowl(3), elites, Payload(), {}) == []
-    assert describe_view(bowl(3), elites.solutions[0], None, Payload()) is None
+    assert describe_views(bowl(3), elites, PackedArrays(), {}) == []
+    assert describe_view(bowl(3), elites.solutions[0], None, PackedArrays()) is None
     described = document_of([run])[0]["runs"][0]
     assert "cells" not in described["archive"]
     assert described["archive"]["plane"]["shape"] == [2, len(elites)]

@@ -34,7 +34,7 @@ def test_settings_say_everything_that_is_needed_to_run_again(cvt_run):
         "batch_size": 50,
         "seed": 5,
     }
-    assert about["variation"] == "iso_line:0.01,0.2"
+    assert about["emitter"] == "iso_line:0.01,0.2"
     assert about["niches"] == {"kind": "cvt", "n_niches": 30, "n_samples": None, "p": 2.0, "method": None}
     assert about["execution"] == {"kind": "in process"}
     assert about["version"] == tl.__version__

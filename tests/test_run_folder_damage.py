@@ -15,6 +15,7 @@ import tesselite as tl
 import worker_problems
 from hill_runs import contents, edit_settings, make, refused
 from tesselite.archive.file import load_archive
+from tesselite.base.checksum import sealed
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import resume, run
 
@@ -91,6 +92,18 @@ def test_runs_of_the_first_format_are_read_and_go_on(name, tmp_path):
     assert again.planned == stored.planned
     assert again.plan.evaluations == 160
     assert json.loads((folder / "settings.json").read_text())["format"] == 2
+
+
+def test_a_plan_that_calls_its_emitter_variation_is_read_and_goes_on(grid_folder):
+    """As the second format did at first."""
+    file = grid_folder / "settings.json"
+    planned = RunFolder.open(grid_folder).read().planned
+    about = json.loads(file.read_text())
+    about["variation"] = about.pop("emitter")
+    del about["digest"]
+    file.write_text(json.dumps(sealed(about)))
+    assert RunFolder.open(grid_folder).read().planned == planned
+    assert resume(grid_folder, make()).search.evaluations == 2000
 
 
 def test_windows_and_budgets_of_the_first_format_are_checked(tmp_path):

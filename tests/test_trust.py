@@ -99,7 +99,7 @@ def test_looking_at_a_run_of_somebody_else_runs_nothing(theirs, command, words, 
     assert contents(theirs) == before
     if words[0] not in ("info", "export"):
         file = Path("sent_module.py").resolve() if "sent" in spec else Path(spec.partition(":")[0])
-        assert f"its problem is {spec}, its variation iso_line:0.01,0.2; importing them would run" in said
+        assert f"its problem is {spec}, its emitter iso_line:0.01,0.2; importing them would run" in said
         assert file.stem in said
         assert "add --trust" in said
 

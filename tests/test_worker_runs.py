@@ -31,7 +31,7 @@ from tesselite.execution.workers import WorkersLost
 from tesselite.execution.workers.executor import ExecutorWorkers
 from tesselite.execution.workers.farm import Farm, Result
 from tesselite.execution.workers.processes import Processes
-from tesselite.report.page.payload import Payload
+from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.report.page.run_data import describe_run, read_run
 from tesselite.runs.carry_on import Interrupted
 from tesselite.runs.folder import RunFolder
@@ -489,7 +489,7 @@ def test_a_stopped_run_says_what_protects_it_and_keeps_it(stopped_run):
     assert message.endswith(f"continue with: tesselite resume {folder} --workers 2 --timeout 20 --retries 1")
     assert RunFolder.open(folder).read().plan.execution == Batches(2, retries=1, timeout=20.0)
     assert command_of(folder).split(" --seed")[0].endswith(" --workers 2 --timeout 20 --retries 1")
-    shown = dict(describe_run(read_run(folder), Payload())["settings"])
+    shown = dict(describe_run(read_run(folder), PackedArrays())["settings"])
     assert shown["Workers"] == "2 processes"
     assert shown["Timeout"] == "20 s per evaluation"
     assert shown["Retries"] == "1"

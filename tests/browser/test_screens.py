@@ -13,7 +13,7 @@ import tesselite as tl
 from report_runs import walk_run
 from tesselite.report.page import write_report
 from tesselite.report.page.niches import describe_cells
-from tesselite.report.page.payload import Payload
+from tesselite.report.page.packed_arrays import PackedArrays
 
 PHONE = (390, 844)
 
@@ -89,9 +89,9 @@ def test_niches_of_places_are_those_of_the_tessellation(page):
     cut += [tl.GridTessellation(space, shape, cells=cells) for shape, cells in (([7, 4], "equal"), (5, "released"))]
     places = np.random.default_rng(2).random((300, 2))
     for niches in cut:
-        payload = Payload()
-        described = describe_cells(niches, payload)
-        block = f"await Page.inflate({json.dumps(payload.packed())})"
+        arrays = PackedArrays()
+        described = describe_cells(niches, arrays)
+        block = f"await Page.inflate({json.dumps(arrays.packed())})"
         found = browser.run(
             f"return (async () => {{ const cells = Page.cells(Page.unpack({json.dumps(described)}, {block}));"
             f"return {json.dumps(places.tolist())}.map(([u, v]) => cells.niche_of(u, v)).concat("

@@ -167,7 +167,7 @@ def compare_runs(
     as_json: bool,
 ) -> None:
     """Compare two sets of runs of one problem: tables, tests and figures in a folder."""
-    from tesselite.assessment.comparing_runs import check_comparable, compare_folders
+    from tesselite.assessment.folder_comparison import check_comparable, compare_folders
 
     if names and (len(names) != 2 or names[0] == names[1] or not all(name.strip() for name in names)):
         raise ValueError(f"--names: expected two that differ, one for each set of runs, got {', '.join(names)}")
@@ -187,7 +187,7 @@ def compare_runs(
             timeout=timeout,
             retries=retries,
         )
-    from tesselite.report.comparing_runs import write_comparison
+    from tesselite.report.comparison_report import write_comparison
 
     files = write_comparison(comparison, out, queries, kind, notes)
     tests = comparison.tests_table([(first, second)], queries)

@@ -109,7 +109,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         "budget": plan.evaluations,
         "finished": finished,
         "seed": plan.seed,
-        "variation": plan.variation,
+        "emitter": plan.emitter,
         "initial": plan.initial,
         "start": plan.start and plan.start.to_dict(),
         "batch_size": plan.batch_size,
@@ -129,7 +129,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         lines += _archive_lines(archive)
     lines += [
         ("niches", plan.niches.label),
-        ("variation", plan.variation),
+        ("emitter", plan.emitter),
         ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),
         *((name.lower(), text) for name, text in plan.execution.shown()),

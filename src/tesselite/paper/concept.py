@@ -2,7 +2,7 @@
 
 Restricted tournament selection is here only to be drawn. G. R. Harik (1995), "Finding multimodal solutions using
 restricted tournament selection". CMA-ES is the `cma` package, an extra. Pictures of the maze live in
-`tesselite.problems.maze_navigation.pictures`.
+`tesselite.problems.maze_navigation.maze_pictures`.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def draw_maze_and_robot(made: Any) -> None:
     """Figure 3: the simulated robot with its sensors, and the open maze."""
     from tesselite.paper.studies import MAZE_SPEC
     from tesselite.problems import by_name
-    from tesselite.problems.maze_navigation.pictures import draw_robot, draw_world
+    from tesselite.problems.maze_navigation.maze_pictures import draw_robot, draw_world
 
     problem: Any = by_name(MAZE_SPEC.format("2d"))
     left, right = made.subplots(1, 2)
@@ -147,7 +147,7 @@ def draw_maze_niches(ax: Any, *, seed: int = 1) -> None:
     from tesselite.paper.maze import PAPER
     from tesselite.paper.studies import MAZE_SPEC
     from tesselite.problems import by_name
-    from tesselite.problems.maze_navigation.pictures import draw_niches
+    from tesselite.problems.maze_navigation.maze_pictures import draw_niches
 
     problem: Any = by_name(MAZE_SPEC.format("2d"))
     draw_niches(ax, problem.world, cvt(problem.features, PAPER.n_niches, seed=seed))

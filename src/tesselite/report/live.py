@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tesselite import __version__
 from tesselite.report.page.html import document_of, page_of, plotly_bundle
-from tesselite.report.page.payload import Payload, plain
+from tesselite.report.page.packed_arrays import PackedArrays, plain
 from tesselite.report.page.run_data import RunData, locked, read_run
 from tesselite.report.page.views import describe_view
 
@@ -35,7 +35,7 @@ class Watched:
     _stamp: str = ""
     _run: RunData | None = None
     _document: dict[str, Any] = field(default_factory=dict)
-    _payload: Payload = field(default_factory=Payload)
+    _arrays: PackedArrays = field(default_factory=PackedArrays)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def stamp(self) -> str:
@@ -50,21 +50,21 @@ class Watched:
                 parts.append("")
         return " ".join([*parts, "running" if locked(self.folder) else ""])
 
-    def look(self) -> tuple[str, dict[str, Any], Payload]:
+    def look(self) -> tuple[str, dict[str, Any], PackedArrays]:
         """The stamp, the document and the arrays of what is there now."""
         with self._lock:
             stamp = self.stamp()
             if stamp != self._stamp:
                 self._read()
                 self._stamp = stamp
-            return stamp, self._document, self._payload
+            return stamp, self._document, self._arrays
 
     def _read(self) -> None:
         if not (self.folder / "settings.json").exists():
             self._run = None
             message = f"There is no run in {self.folder} yet. This page shows it as soon as it begins."
             self._document = {"made_by": __version__, "runs": [], "message": message}
-            self._payload = Payload()
+            self._arrays = PackedArrays()
             return
         known = self._run.archive.tessellation if self._run and self._run.archive else None
         try:
@@ -75,14 +75,14 @@ class Watched:
                 self._document = {"made_by": __version__, "runs": []}
             self._document = {**self._document, "message": f"The run cannot be read: {error}"}
             return
-        self._document, self._payload = document_of([self._run], with_views=False)
+        self._document, self._arrays = document_of([self._run], with_views=False)
         if self._run.state == "stopped":
             self._document["message"] = (
                 "This run is no longer active, and not finished: it was stopped or killed. Continue it with: "
                 f"{self._run.plan.how_to_resume(self.folder)}"
             )
 
-    def view(self, niche: int, scenario: str | None) -> tuple[dict[str, Any], Payload] | None:
+    def view(self, niche: int, scenario: str | None) -> tuple[dict[str, Any], PackedArrays] | None:
         """What the problem shows of one elite; None if there is no such elite, scenario or view."""
         with self._lock:
             run = self._run
@@ -91,12 +91,12 @@ class Watched:
         elite = run.archive.get(niche)
         if elite is None or (scenario is not None and scenario not in run.problem.scenarios):
             return None
-        payload = Payload()
+        arrays = PackedArrays()
         try:
-            described = describe_view(run.problem, elite.solution, scenario, payload)
+            described = describe_view(run.problem, elite.solution, scenario, arrays)
         except Exception:  # a user's own view may raise anything; the page says that there is none
             return None
-        return None if described is None else (described, payload)
+        return None if described is None else (described, arrays)
 
 
 class LiveServer(ThreadingHTTPServer):
@@ -143,15 +143,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         query = {name: values[-1] for name, values in parse_qs(asked.query).items()}
         if asked.path == "/":
-            stamp, document, payload = self.server.watched.look()
+            stamp, document, arrays = self.server.watched.look()
             live = {"seconds": self.server.seconds, "stamp": stamp}
-            self._send(HTTPStatus.OK, page_of(document, payload, live=live).encode(), "text/html; charset=utf-8")
+            self._send(HTTPStatus.OK, page_of(document, arrays, live=live).encode(), "text/html; charset=utf-8")
         elif asked.path == "/update":
-            stamp, document, payload = self.server.watched.look()
+            stamp, document, arrays = self.server.watched.look()
             if query.get("since") == stamp:
                 self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
             else:
-                self._send_json({"stamp": stamp, "document": document, "block": payload.packed()})
+                self._send_json({"stamp": stamp, "document": document, "block": arrays.packed()})
         elif asked.path == "/elite":
             niche = query.get("niche", "")
             a_niche = niche.isdecimal() and len(niche) < 20  # Python refuses numbers of thousands of digits

@@ -241,7 +241,7 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     from tesselite.problems.user_function import CompiledProblem
 
     search, problem = run.search, run.problem
-    ours = not run.plan.is_own and run.plan.variation != VARY
+    ours = not run.plan.is_own and run.plan.emitter != VARY
     scratch = search_for(problem, search.archive.tessellation, search.emitter if ours else None, 1, 0)
     middle = (problem.features.low + problem.features.high) / 2
     solution = scratch.ask(1)

@@ -39,15 +39,16 @@ VARY = "vary"  # what a space of solutions does itself
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is: the problem by name, the niches, the variation, the budget, the seed and where it is done.
+    """What a run is: the problem by name, the niches, the emitter by name, the budget, the seed and where it is done.
 
-    `problem_fingerprint` tells whether the problem is still the same. `start` are known designs to begin with.
+    `problem_fingerprint` tells whether the problem is still the same. An `emitter` that is named by an operator alone
+    draws parents uniformly. `start` are known designs to begin with.
     """
 
     problem: str
     problem_fingerprint: str
     niches: Niches
-    variation: str
+    emitter: str
     evaluations: int
     initial: int
     batch_size: int
@@ -89,7 +90,7 @@ class Plan:
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            variation=VARY if emitter is None and name == OWN else name,
+            emitter=VARY if emitter is None and name == OWN else name,
             evaluations=evaluations,
             initial=initial,
             batch_size=batch_size,
@@ -101,7 +102,7 @@ class Plan:
     @property
     def is_own(self) -> bool:
         """Whether the variation or the emitter is the user's, so that it has to be given again."""
-        return self.variation in (OWN, OWN_EMITTER)
+        return self.emitter in (OWN, OWN_EMITTER)
 
     def search(
         self, problem: Problem, niches: Tessellation, emitter: Emitter | None = None, folder: Path | None = None
@@ -111,7 +112,7 @@ class Plan:
         `folder` is where known designs are, if the plan itself does not hold them.
         """
         if not self.is_own:
-            emitter = None if self.variation == VARY else by_name(self.variation)
+            emitter = None if self.emitter == VARY else by_name(self.emitter)
         start = None if self.start is None else self.start.rows
         if self.start is not None and start is None:
             assert folder is not None
@@ -132,8 +133,10 @@ class Plan:
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Plan:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+        if "emitter" not in about:
+            about = {**about, "emitter": about["variation"]}  # its name in older folders
         flat = {part.name: about[part.name] for part in fields(cls) if part.name != "start"}
-        for name in ("problem", "problem_fingerprint", "variation"):
+        for name in ("problem", "problem_fingerprint", "emitter"):
             if not isinstance(flat[name], str):
                 raise TypeError(f"{name} is {flat[name]!r}")
         for name, least in (("evaluations", 1), ("initial", 1), ("batch_size", 1), ("seed", 0)):
@@ -161,7 +164,7 @@ class Plan:
     def command(self, folder: Path) -> str:
         """The command that gives this run again, or why there is none."""
         if not self.has_command:
-            kind = "variation" if self.variation == OWN else "emitter"
+            kind = "variation" if self.emitter == OWN else "emitter"
             own = f"a {kind} of its own" if self.is_own else f"{self.problem}, which cannot be imported"
             return f"No command gives this run again: it was started from Python, with {own}."
         niches = self.niches.command()
@@ -171,15 +174,15 @@ class Plan:
         words += ["--start", str(folder / START_FILE)] if self.start else []
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
         words += ["--batch-size", str(self.batch_size)]
-        if self.variation != VARY:
-            words += ["--emitter" if is_emitter(self.variation) else "--variation", self.variation]
+        if self.emitter != VARY:
+            words += ["--emitter" if is_emitter(self.emitter) else "--variation", self.emitter]
         return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])
 
     def how_to_resume(self, folder: Path) -> str:
         """What to type to continue the run: a command, or Python where the problem or its variation has no name."""
         if self.has_command:
             return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
-        again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.variation, "")
+        again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.emitter, "")
         return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 

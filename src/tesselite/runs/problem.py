@@ -44,14 +44,14 @@ def unagreed_file(plan: Plan) -> str | None:
 def _imports(plan: Plan) -> list[tuple[str, str]]:
     """What a run imports by name from the user's modules: a text to agree to, and the file, for each."""
     names = [plan.problem] if has_name(plan.problem) and not is_built_in(plan.problem) else []
-    names += [operator] if (operator := imported_operator(plan.variation)) else []
+    names += [operator] if (operator := imported_operator(plan.emitter)) else []
     return [(f"import {name} from {file}", file) for name in names if (file := file_of(name)) is not None]
 
 
 def not_agreed(folder: Path, plan: Plan, file: str) -> str:
     """Why the problem of a run is not imported, and what to do about it."""
     return (
-        f"{folder}: its problem is {plan.problem}, its variation {plan.variation}; importing them would run {file}, "
+        f"{folder}: its problem is {plan.problem}, its emitter {plan.emitter}; importing them would run {file}, "
         "which you have not run before. If you trust that file, add --trust (in Python, pass the problem)"
     )
 

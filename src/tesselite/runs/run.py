@@ -336,7 +336,7 @@ def _checked_problem(place: RunFolder, plan: Plan, given: Problem | None, *, ask
 
 def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: Emitter | None) -> Emitter | None:
     """What the user has to give again, because a file cannot hold it; None where the plan says all."""
-    kind, given = ("emitter", emitter) if plan.variation == OWN_EMITTER else ("variation", variation)
+    kind, given = ("emitter", emitter) if plan.emitter == OWN_EMITTER else ("variation", variation)
     if plan.is_own:
         if given is None:
             raise ValueError(
@@ -345,8 +345,8 @@ def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: E
             )
         return emitter_of(variation, emitter)
     for name, other in (("variation", variation), ("emitter", emitter)):
-        if other is not None and str(other) != plan.variation:
-            raise ValueError(f"{name}: expected none, since the run was started with {plan.variation}")
+        if other is not None and str(other) != plan.emitter:
+            raise ValueError(f"{name}: expected none, since the run was started with {plan.emitter}")
     return None
 
 

@@ -1,6 +1,6 @@
 """Films of the hexapod: its motion drawn frame by frame, with floor, shadow, path and contacts; GIF or MP4.
 
-The motion itself comes from `Hexapod.motion`; still pictures live in `pictures`.
+The motion itself comes from `Hexapod.motion`; still pictures live in `gait_pictures`.
 """
 
 from __future__ import annotations

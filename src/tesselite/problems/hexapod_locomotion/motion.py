@@ -1,6 +1,6 @@
 """Motion: where the hexapod's base, joints and feet are at every step of one episode.
 
-How it is drawn lives in `pictures`.
+How it is drawn lives in `gait_pictures`.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class Hexapod(Problem):
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
-        from tesselite.problems.hexapod_locomotion.pictures import plot_walk
+        from tesselite.problems.hexapod_locomotion.gait_pictures import plot_walk
 
         best = archive.best
         if best is None:

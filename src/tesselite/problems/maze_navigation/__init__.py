@@ -1,6 +1,6 @@
 """The maze navigation task: `maze(...)` makes the problem, the other names are its parts and settings.
 
-Pictures of it live in `tesselite.problems.maze_navigation.pictures`. Paper: Vassiliades et al. 2018, section IV.
+Pictures of it live in `tesselite.problems.maze_navigation.maze_pictures`. Paper: Vassiliades et al. 2018, section IV.
 """
 
 from tesselite.problems.maze_navigation.networks import Mutation, Networks

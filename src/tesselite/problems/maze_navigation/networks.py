@@ -1,7 +1,7 @@
 """Networks: the solution space of the maze, networks whose structure and parameters evolve, in rows of fixed width.
 
-The compiled code behind it lives in `network_code`, pictures of networks in `pictures`. Paper: Vassiliades et al. 2018,
-appendix "Parameters" (initial numbers, rates and parameter values); the details it leaves open follow the lab's
+The compiled code behind it lives in `network_code`, pictures of networks in `maze_pictures`. Paper: Vassiliades et al.
+2018, appendix "Parameters" (initial numbers, rates and parameter values); the details it leaves open follow the lab's
 evolvable networks, see docs/maze.md.
 """
 

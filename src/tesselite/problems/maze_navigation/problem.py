@@ -144,7 +144,7 @@ class Maze(Problem):
 
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
-        from tesselite.problems.maze_navigation.pictures import draw_run
+        from tesselite.problems.maze_navigation.maze_pictures import draw_run
 
         return draw_run(self, archive, folder, kind)
 

@@ -48,7 +48,7 @@ def _kind(run: RunData) -> dict[str, str]:
         "evaluations": f"{run.plan.evaluations:,} evaluations",
         "initial": plan.beginning,
         "batch_size": f"batches of {plan.batch_size:,}",
-        "variation": plan.variation,
+        "emitter": plan.emitter,
         "execution": plan.execution.label,
         "construction": plan.niches.construction,
     }

@@ -15,7 +15,7 @@ from typing import Any
 
 from tesselite import __version__
 from tesselite.base.atomic import write_atomically
-from tesselite.report.page.payload import Payload, document_text, packed_text
+from tesselite.report.page.packed_arrays import PackedArrays, document_text, packed_text
 from tesselite.report.page.run_data import RunData, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
 from tesselite.runs.folder import check_output
@@ -58,9 +58,9 @@ def run_names(folders: Sequence[Path]) -> list[str]:
     return [str(folder) for folder in folders]
 
 
-def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[dict[str, Any], Payload]:
+def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[dict[str, Any], PackedArrays]:
     """What the page shows of these runs, and the arrays that the document refers to."""
-    payload = Payload()
+    arrays = PackedArrays()
     groups = [run.name for run in runs]
     if len(runs) > 1:
         from tesselite.report.page.comparison import compare, group_names
@@ -68,16 +68,16 @@ def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[di
         groups = group_names(runs)
     n_bytes = VIEW_BYTES // len(runs)
     described = [
-        describe_run(run, payload, group=group, with_views=with_views, view_bytes=n_bytes)
+        describe_run(run, arrays, group=group, with_views=with_views, view_bytes=n_bytes)
         for run, group in zip(runs, groups, strict=True)
     ]
     document: dict[str, Any] = {"made_by": __version__, "runs": described}
     if len(runs) > 1:
         document["comparison"] = compare(runs, groups)
-    return document, payload
+    return document, arrays
 
 
-def page_of(document: dict[str, Any], payload: Payload, *, live: dict[str, Any] | None = None) -> str:
+def page_of(document: dict[str, Any], arrays: PackedArrays, *, live: dict[str, Any] | None = None) -> str:
     """The HTML of the page. `live` says how it finds out what is new, where a server stands behind it."""
     problems = sorted({run["problem"] for run in document["runs"]})
     names = [run["name"] for run in document["runs"]]
@@ -87,7 +87,7 @@ def page_of(document: dict[str, Any], payload: Payload, *, live: dict[str, Any] 
         "title": html.escape(title),
         "style": _asset("page.css"),
         "document": document_text({**document, "live": live}),
-        "block": payload.packed(),
+        "block": arrays.packed(),
         "plotly": _plotly(),
         "scripts": "\n".join(f"<script>\n{_asset(f'{name}.js')}</script>" for name in _SCRIPTS),
     }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.report.page.payload import Payload
+from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.report.principal import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
@@ -54,7 +54,7 @@ def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32]:
     return niches.reshape(pixels, pixels).astype(np.int32)
 
 
-def describe_cells(tessellation: Tessellation, payload: Payload) -> dict[str, Any] | None:
+def describe_cells(tessellation: Tessellation, arrays: PackedArrays) -> dict[str, Any] | None:
     """What the page finds the niche of a place with, at any zoom; None unless there are two features.
 
     Cells of a grid need no data, Voronoi cells their centroids. A picture serves where there are too many centroids,
@@ -66,9 +66,9 @@ def describe_cells(tessellation: Tessellation, payload: Payload) -> dict[str, An
         return {"grid": list(tessellation.shape), "shift": tessellation.shift}
     few = tessellation.n_niches <= _MOST_CENTROIDS
     if isinstance(tessellation, VoronoiTessellation) and tessellation.p >= 1 and few:
-        centroids = payload.add(tessellation.unit_centroids.astype(np.float32).ravel())
+        centroids = arrays.add(tessellation.unit_centroids.astype(np.float32).ravel())
         return {"centroids": centroids, "p": p_to_json(tessellation.p)}
-    return {"picture": payload.add(from_row_above(niche_picture(tessellation)))}
+    return {"picture": arrays.add(from_row_above(niche_picture(tessellation)))}
 
 
 def from_row_above(picture: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
@@ -76,7 +76,7 @@ def from_row_above(picture: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return np.diff(picture, axis=0, prepend=np.zeros((1, picture.shape[1]), np.int32)).astype(np.int32)
 
 
-def project(space: FeatureSpace, features: Floats) -> tuple[Floats, Floats]:
+def principal_plane(space: FeatureSpace, features: Floats) -> tuple[Floats, Floats]:
     """The first two principal components of unit-scaled features, shape (m, 2), and their shares of the variance (2,).
 
     Signs are fixed: the largest weight of a component is positive. Fewer features give columns of zeros.

@@ -16,8 +16,8 @@ from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.problems.problem import Problem
-from tesselite.report.page.niches import describe_cells, describe_features, project
-from tesselite.report.page.payload import Payload, whole_numbers
+from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
+from tesselite.report.page.packed_arrays import PackedArrays, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.report.principal import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
@@ -137,9 +137,9 @@ def _add_assessment(run: RunData, archive: Archive) -> None:
 
 
 def describe_run(
-    run: RunData, payload: Payload, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
+    run: RunData, arrays: PackedArrays, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
 ) -> dict[str, Any]:
-    """A run as the document of the page holds it; arrays go to the payload."""
+    """A run as the document of the page holds it; its numbers go to `arrays`."""
     archive, plan = run.archive, run.plan
     direction = archive.direction if archive else (run.problem.direction if run.problem else "max")
     described: dict[str, Any] = {
@@ -176,17 +176,17 @@ def describe_run(
         "seconds": run.progress[-1]["seconds"] if run.progress else None,
     }
     elites = archive.elites()
-    described["archive"] = _describe_archive(archive, elites, payload, described["notes"])
+    described["archive"] = _describe_archive(archive, elites, arrays, described["notes"])
     described["scenarios"] = [
-        {"name": name, "fitness": payload.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
+        {"name": name, "fitness": arrays.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
         for name, values in run.scenarios.items()
     ]
     if run.assessed is not None and not run.assessed.all():
-        described["assessed"] = payload.add(run.assessed.astype(np.uint8))
+        described["assessed"] = arrays.add(run.assessed.astype(np.uint8))
         described["notes"].append(f"{int(run.assessed.sum()):,} of {len(elites):,} elites were assessed in scenarios.")
     if run.problem is not None:
         try:
-            _describe_views(run, run.problem, elites, described, payload, view_bytes if with_views else 0)
+            _describe_views(run, run.problem, elites, described, arrays, view_bytes if with_views else 0)
         except Exception as error:  # a user's own view may raise anything; the rest of the page is worth having
             note = f"What the problem shows of elites failed ({type(error).__name__}: {error}): they are shown as rows."
             described["notes"].append(note)
@@ -194,7 +194,7 @@ def describe_run(
 
 
 def _describe_views(
-    run: RunData, problem: Problem, elites: Elites, described: dict[str, Any], payload: Payload, n_bytes: int
+    run: RunData, problem: Problem, elites: Elites, described: dict[str, Any], arrays: PackedArrays, n_bytes: int
 ) -> None:
     """Add the views, and what is known of them without: their kind."""
     first = problem.elite_view(elites.solutions[:1]) if len(elites) else {}
@@ -203,7 +203,7 @@ def _describe_views(
     described["kind"] = first["kind"]
     if not n_bytes:
         return
-    described["views"] = views = describe_views(problem, elites, payload, run.scenarios, n_bytes)
+    described["views"] = views = describe_views(problem, elites, arrays, run.scenarios, n_bytes)
     shown = views[0]["rows"]["shape"][0]
     if shown < len(elites):
         described["notes"].append(
@@ -219,7 +219,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
         ("Budget", f"{run.plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),
-        ("Variation", plan.variation),
+        ("Emitter", plan.emitter),
         *plan.execution.shown(),
         ("Seed", str(plan.seed)),
         ("tesselite", run.stored.version),
@@ -227,7 +227,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes: list[str]) -> dict[str, Any]:
+def _describe_archive(archive: Archive, elites: Elites, arrays: PackedArrays, notes: list[str]) -> dict[str, Any]:
     space = archive.tessellation.space
     unit = space.to_unit(elites.features)
     kept = most_varied(unit, MOST_FEATURES)
@@ -236,20 +236,20 @@ def _describe_archive(archive: Archive, elites: Elites, payload: Payload, notes:
     described: dict[str, Any] = {
         "n_niches": archive.n_niches,
         "features": describe_features(space, kept),
-        "niches": payload.add(whole_numbers(elites.niches)),
-        "evaluations": payload.add(whole_numbers(elites.evaluations)),
-        "fitness": payload.add(elites.fitness),
+        "niches": arrays.add(whole_numbers(elites.niches)),
+        "evaluations": arrays.add(whole_numbers(elites.evaluations)),
+        "fitness": arrays.add(elites.fitness),
         # A column after another, so that the browser colours by one of them without a stride.
-        "values": payload.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
-        "unit": payload.add(unit[:, kept].T.astype(np.float32)),
-        "solutions": payload.add(_solutions(elites.solutions, notes)),
+        "values": arrays.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
+        "unit": arrays.add(unit[:, kept].T.astype(np.float32)),
+        "solutions": arrays.add(_solutions(elites.solutions, notes)),
     }
-    cells = describe_cells(archive.tessellation, payload)
+    cells = describe_cells(archive.tessellation, arrays)
     if cells is not None:
         described["cells"] = cells
     else:
-        plane, shares = project(space, elites.features)
-        described["plane"] = payload.add(plane.T.astype(np.float32))
+        plane, shares = principal_plane(space, elites.features)
+        described["plane"] = arrays.add(plane.T.astype(np.float32))
         described["plane_shares"] = shares
     return described
 

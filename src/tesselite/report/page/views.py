@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Elites
 from tesselite.problems.problem import Problem
-from tesselite.report.page.payload import Payload
+from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.spaces.solutions import Rows
 
 Ints = npt.NDArray[np.int64]
@@ -32,7 +32,7 @@ _MOST_STEPS = 4000
 def describe_views(
     problem: Problem,
     elites: Elites,
-    payload: Payload,
+    arrays: PackedArrays,
     scenarios: dict[str, npt.NDArray[np.float64]],
     n_bytes: int = VIEW_BYTES,
 ) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def describe_views(
     if len(elites) > room:
         even = np.linspace(0, len(elites) - 1, max(1, room - 1)).round().astype(np.int64)
         rows = np.unique(np.append(even, order[0]))
-    views = [_describe(problem, elites.solutions, rows, None, payload)]
+    views = [_describe(problem, elites.solutions, rows, None, arrays)]
     per_scenario = max(1, min(SCENARIO_ELITES, int(n_bytes // 5 // each // max(1, len(scenarios)))))
     for name, fitness in scenarios.items():
         if name not in problem.scenarios:
@@ -62,10 +62,10 @@ def describe_views(
         valid = np.flatnonzero(np.isfinite(fitness))
         best = valid[_best_first(fitness[valid], problem.direction)][:per_scenario]
         if len(best):
-            views.append(_describe(problem, elites.solutions, np.sort(best), name, payload))
+            views.append(_describe(problem, elites.solutions, np.sort(best), name, arrays))
         else:  # so that the page can draw the scenario; a view of what is invalid may fail
             with suppress(Exception):
-                views.append(_describe(problem, elites.solutions, order[:1], name, payload))
+                views.append(_describe(problem, elites.solutions, order[:1], name, arrays))
     return views
 
 
@@ -89,15 +89,19 @@ def _rounded(values: npt.NDArray[Any], step: float) -> tuple[npt.NDArray[Any], l
     return np.rint((values - low) / step).astype(np.int16), [low, step]
 
 
-def describe_view(problem: Problem, solution: Rows, scenario: str | None, payload: Payload) -> dict[str, Any] | None:
+def describe_view(
+    problem: Problem, solution: Rows, scenario: str | None, arrays: PackedArrays
+) -> dict[str, Any] | None:
     """The view of one solution (width,), or None if the problem has none to show."""
     if not problem.elite_view(solution[None], scenario):
         return None
-    return _describe(problem, solution[None], np.zeros(1, np.int64), scenario, payload)
+    return _describe(problem, solution[None], np.zeros(1, np.int64), scenario, arrays)
 
 
-def _describe(problem: Problem, solutions: Rows, rows: Ints, scenario: str | None, payload: Payload) -> dict[str, Any]:
-    """The views of these elites in one setting; arrays go to the payload, each as differences along its second axis."""
+def _describe(
+    problem: Problem, solutions: Rows, rows: Ints, scenario: str | None, arrays: PackedArrays
+) -> dict[str, Any]:
+    """The views of these elites in one setting; their numbers go to `arrays`, as differences along time."""
     batches = [
         problem.elite_view(solutions[rows[start : start + _BATCH]], scenario) for start in range(0, len(rows), _BATCH)
     ]
@@ -109,8 +113,8 @@ def _describe(problem: Problem, solutions: Rows, rows: Ints, scenario: str | Non
         smooth = scale is not None and numbers.ndim > 2  # differences along the second axis, time, are small
         if smooth:
             numbers = np.diff(numbers, axis=1, prepend=np.zeros_like(numbers[:, :1]))
-        view[name] = {"values": payload.add(numbers), "scale": scale, "differences": smooth}
+        view[name] = {"values": arrays.add(numbers), "scale": scale, "differences": smooth}
     for name, value in view.items():
         if isinstance(value, np.ndarray):
-            view[name] = payload.add(value)
-    return {**view, "scenario": scenario, "rows": payload.add(rows.astype(np.int32))}
+            view[name] = arrays.add(value)
+    return {**view, "scenario": scenario, "rows": arrays.add(rows.astype(np.int32))}

@@ -69,7 +69,7 @@ Page.ruler = () => {
   return context;
 };
 
-// -- data: base64 of zlib of little-endian arrays; see payload.py -----------------------------------------------------
+// -- data: base64 of zlib of little-endian arrays; see packed_arrays.py -----------------------------------------------------
 Page.inflate = async (text) => {
   const packed = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));

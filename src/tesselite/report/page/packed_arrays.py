@@ -1,4 +1,4 @@
-"""Payload: the numbers of a page, packed so that a browser unpacks them into typed arrays at once.
+"""PackedArrays: the numbers of a page, packed so that a browser unpacks them into typed arrays at once.
 
 A page holds one JSON document and one compressed block of bytes; where the document has an array it says where in the
 block to look. What the numbers mean is decided by who adds them. A browser opens the block with its own inflater
@@ -24,7 +24,7 @@ _ALIGNMENT = 8  # bytes: a Float64Array must begin at a multiple of 8
 _COMPRESSION = 6
 
 
-class Payload:
+class PackedArrays:
     """Arrays one after another in a block of bytes; equal arrays are kept once."""
 
     def __init__(self) -> None:
