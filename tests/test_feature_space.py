@@ -101,10 +101,12 @@ def test_outside():
     ("features", "message"),
     [
         ({}, "features: expected at least one"),
-        ({"a": (1, 1)}, r"finite low < high for 'a', got \(1.0, 1.0\)"),
+        ({"a": (1, 1)}, r"finite low < high for 'a', got \(1, 1\)"),
         ({"a": (2, 1)}, "low < high for 'a'"),
         ({"a": (0, 1), "b": (0, math.inf)}, "low < high for 'b'"),
         ({"a": (math.nan, 1)}, "low < high for 'a'"),
+        ({"a": (None, math.inf)}, r"finite low < high for 'a', got \(None, inf\)"),
+        ({"a": "ab"}, r"expected a \(low, high\) pair"),
         ({"a": (0, 1, 2)}, r"expected a \(low, high\) pair"),
         ({"a": (0, 1, 2, 3)}, r"expected a \(low, high\) pair"),
         ({"a": (0, 1), "b": (0,)}, r"expected a \(low, high\) pair"),
@@ -131,6 +133,45 @@ def test_wrong_features_are_refused(features, message):
 def test_wrong_scales_are_refused(scales, message):
     with pytest.raises(ValueError, match=message):
         FeatureSpace({"a": (0, 1)}, scales=scales)
+
+
+OPEN = FeatureSpace({"x": None, "y": (0, None), "z": (1, 2)})
+
+
+def test_bounds_may_be_left_open():
+    assert OPEN.is_open
+    assert not SPACE.is_open
+    assert OPEN.to_dict()["low"] == [None, 0.0, 1.0]
+    assert OPEN.to_dict()["high"] == [None, None, 2.0]
+    assert repr(OPEN) == "FeatureSpace(3 features; x: ?..?, y: 0..?, z: 1..2)"
+    assert FeatureSpace({"x": None, "y": [0, None], "z": (1, 2)}) == OPEN != FeatureSpace(dict.fromkeys("xyz"))
+    assert OPEN.outside(np.array([[-1e9, 1e9, 1.5], [0, -1, 1.5], [0, 0, 3]])).tolist() == [False, True, True]
+    closed = OPEN.within(np.array([-1.0, 0, 1]), np.array([1.0, 5, 2]))
+    assert closed == FeatureSpace({"x": (-1, 1), "y": (0, 5), "z": (1, 2)})
+    log = FeatureSpace({"size": (0.1, None)}, scales={"size": "log"}).within(np.array([0.1]), np.array([10.0]))
+    assert log.to_unit(np.array([[1.0]])).item() == pytest.approx(0.5)
+
+
+@tl.problem(solutions=tl.Box(2, 0, 1), features={"x": None, "y": (0, None)})
+def unbounded(solution):
+    return 1.0, (10 * solution[0], solution[1])
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: tl.GridTessellation(OPEN, 4),
+        lambda: tl.cvt(OPEN, 10, seed=1),
+        lambda: tl.VoronoiTessellation(OPEN, [[0, 0, 1]]),
+        lambda: OPEN.to_unit(np.zeros((1, 3))),
+        lambda: OPEN.sample(3, np.random.default_rng(1)),
+        lambda: tl.illuminate(unbounded, n_niches=10, evaluations=100),
+        lambda: tl.illuminate(unbounded, grid=10, evaluations=100),
+    ],
+)
+def test_fixed_niches_need_bounds(use):
+    with pytest.raises(ValueError, match=r"expected bounds for all features, got none for 'x'; .*tesselite\.expanding"):
+        use()
 
 
 def test_equality_hash_and_repr():

@@ -5,7 +5,8 @@ How the space is cut into niches lives in `tesselite.tessellation`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from tesselite.base.numbers import as_floats, shown
 
 Array = npt.NDArray[np.float64]
+Bounds = tuple[float | None, float | None] | None
+"""(low, high) of a feature; None where nobody knows."""
 Sampler = Callable[[int, np.random.Generator], Array]
 
 
@@ -28,19 +31,21 @@ class Scale:
 
 
 LOG = Scale("log", np.log, np.exp)
+_OPEN = sys.float_info.max  # stands for a bound that is not known while the others are checked
 
 
 class FeatureSpace:
     """Named features with bounds, and the unit cube that distances are measured in.
 
-    `features` maps each name to its (low, high). `scales` gives single features another scale than linear: "log", or
-    a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units and replaces uniform sampling where
-    only a part of the box makes sense (a robot's drivable trajectories, say).
+    `features` maps each name to its (low, high). A bound that nobody knows is None, as in {"x": None, "y": (0, None)};
+    such a space has no unit cube, and needs niches that grow (`tesselite.expanding`). `scales` gives single features
+    another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units
+    and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
     """
 
     def __init__(
         self,
-        features: Mapping[str, tuple[float, float]],
+        features: Mapping[str, Bounds],
         *,
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
@@ -48,24 +53,20 @@ class FeatureSpace:
         if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
         self.names: tuple[str, ...] = tuple(str(name) for name in features)
-        pairs = "a (low, high) pair of numbers for each name"
-        bounds = as_floats("features", list(features.values()), pairs)
-        if bounds.shape != (len(self.names), 2):
-            raise ValueError(f"features: expected {pairs}, got {shown(features)}")
-        for name, (low, high) in zip(self.names, bounds, strict=True):
-            if not (np.isfinite(low) and np.isfinite(high) and low < high):
-                raise ValueError(f"features: expected finite low < high for {name!r}, got ({low}, {high})")
-        self.low: Array = bounds[:, 0].copy()
-        self.high: Array = bounds[:, 1].copy()
+        self.low, self.high = _checked_bounds(self.names, list(features.values()))  # infinite where open
+        self.is_open = bool(np.isinf([self.low, self.high]).any())  # whether a bound is not known
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
         # Scaled bounds; equal to low and high on linear axes.
         self._from: Array = self._scaled(self.low[None, :])[0]
+        if self.is_open:
+            self.per_unit: Array = np.full(self.n, np.nan)
+            return
         span = self._scaled(self.high[None, :])[0] - self._from
         if not (np.isfinite(self._from).all() and np.isfinite(span).all() and (span > 0).all()):
             raise ValueError("scales: expected strictly increasing maps that are finite at both bounds")
         with np.errstate(over="ignore"):
-            self.per_unit: Array = 1.0 / span
+            self.per_unit = 1.0 / span
         if not np.isfinite(self.per_unit).all():
             name = self.names[int(np.argmin(np.isfinite(self.per_unit)))]
             raise ValueError(f"features: the bounds of {name!r} are too close to each other to be scaled to [0, 1]")
@@ -81,6 +82,20 @@ class FeatureSpace:
     def n(self) -> int:
         """Number of features."""
         return len(self.names)
+
+    def check_bounded(self, name: str) -> None:
+        """ValueError, which says what the argument `name` was expected to be, if a bound is open."""
+        if self.is_open:
+            which = self.names[int(np.argmax(np.isinf([self.low, self.high]).any(axis=0)))]
+            raise ValueError(
+                f"{name}: expected bounds for all features, got none for {which!r}; give them, or use niches that find "
+                "them: tesselite.expanding(n_niches) or tesselite.adaptive(n_niches) (--expanding, --adaptive)"
+            )
+
+    def within(self, low: Array, high: Array) -> FeatureSpace:
+        """The same features with other bounds, each (d,), sampled uniformly."""
+        bounds = zip(self.names, zip(low.tolist(), high.tolist(), strict=True), strict=True)
+        return FeatureSpace(dict(bounds), scales=self.scales)
 
     @property
     def linear(self) -> bool:
@@ -126,11 +141,13 @@ class FeatureSpace:
 
     def to_unit(self, features: Array) -> Array:
         """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside."""
+        self.check_bounded("to_unit")
         with np.errstate(over="ignore"):  # very far outside is outside all the same
             return (self._scaled(features) - self._from) * self.per_unit
 
     def from_unit(self, unit: Array) -> Array:
         """The inverse of `to_unit`, up to rounding."""
+        self.check_bounded("from_unit")
         features = self._from + unit / self.per_unit
         for i, name in enumerate(self.names):
             if name in self.scales:
@@ -149,11 +166,11 @@ class FeatureSpace:
         return samples
 
     def to_dict(self) -> dict[str, Any]:
-        """Names, bounds and names of scales, as JSON can hold them."""
+        """Names, bounds (None where open) and names of scales, as JSON can hold them."""
         return {
             "names": list(self.names),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
+            "low": [low if np.isfinite(low) else None for low in self.low.tolist()],
+            "high": [high if np.isfinite(high) else None for high in self.high.tolist()],
             "scales": {name: scale.name for name, scale in self.scales.items()},
         }
 
@@ -174,7 +191,23 @@ class FeatureSpace:
         return hash((self.names, self.low.tobytes(), self.high.tobytes()))
 
     def __repr__(self) -> str:
-        shown = [f"{n}: {lo:g}..{hi:g}" for n, lo, hi in zip(self.names, self.low, self.high, strict=True)]
+        low, high = ([f"{bound:g}" if np.isfinite(bound) else "?" for bound in side] for side in (self.low, self.high))
+        shown = [f"{name}: {lo}..{hi}" for name, lo, hi in zip(self.names, low, high, strict=True)]
         if len(shown) > 6:
             shown = [*shown[:3], "...", *shown[-2:]]
         return f"FeatureSpace({self.n} features; {', '.join(shown)})"
+
+
+def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Array, Array]:
+    """Low and high bounds (d,), infinite where they are open; ValueError for what are no bounds."""
+    pairs = "a (low, high) pair of numbers for each name, or None where a bound is not known"
+    pairwise = [(None, None) if bounds is None else bounds for bounds in given]
+    if not all(isinstance(bounds, Sequence | np.ndarray) and len(bounds) == 2 for bounds in pairwise):
+        raise ValueError(f"features: expected {pairs}, got {shown(dict(zip(names, given, strict=True)))}")
+    closed = [(-_OPEN if low is None else low, _OPEN if high is None else high) for low, high in pairwise]
+    low, high = as_floats("features", closed, pairs).T.copy()
+    for name, lo, hi, got in zip(names, low.tolist(), high.tolist(), pairwise, strict=True):
+        if not (np.isfinite([lo, hi]).all() and lo < hi):
+            raise ValueError(f"features: expected finite low < high for {name!r}, got ({got[0]}, {got[1]})")
+    low[low == -_OPEN], high[high == _OPEN] = -np.inf, np.inf
+    return low, high

@@ -141,6 +141,7 @@ def plan(
         raise ValueError(
             f"space: expected a FeatureSpace, such as FeatureSpace({{'speed': (0, 2)}}), got {space!r:.80}"
         )
+    space.check_bounded("space")
     p = checked_p(p)
     threads = checked_threads(threads)
     array = None if samples is None or callable(samples) else _checked_samples(space, samples)

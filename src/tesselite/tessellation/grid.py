@@ -40,6 +40,7 @@ class GridTessellation:
     def __init__(self, space: FeatureSpace, shape: int | Sequence[int], *, cells: str = "equal") -> None:
         if not isinstance(space, FeatureSpace):
             raise ValueError(f"space: expected a FeatureSpace, got {type(space).__name__}")
+        space.check_bounded("space")
         several = isinstance(shape, Sequence) or getattr(shape, "ndim", 0) == 1
         counts: list[Any] = list(shape) if several else [shape] * space.n  # type: ignore[arg-type]
         if len(counts) != space.n:

@@ -125,8 +125,9 @@ class Rows:
 
 def with_sampler(space: FeatureSpace, sampler: Sampler | None) -> FeatureSpace:
     """The same space, sampled by another sampler; None: uniformly."""
-    features = {name: (lo, hi) for name, lo, hi in zip(space.names, space.low, space.high, strict=True)}
-    return FeatureSpace(features, scales=space.scales, sampler=sampler)
+    other = space.within(space.low, space.high)
+    other.sampler = sampler
+    return other
 
 
 def sampler_key(sampler: object) -> str | None:

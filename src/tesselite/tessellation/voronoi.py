@@ -69,6 +69,7 @@ class VoronoiTessellation:
     ) -> None:
         if not isinstance(space, FeatureSpace):
             raise ValueError(f"space: expected a FeatureSpace, got {type(space).__name__}")
+        space.check_bounded("space")
         self.space = space
         self.p = checked_p(p)
         self.centroids = _checked_centroids(space, centroids)
