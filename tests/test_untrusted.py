@@ -368,30 +368,16 @@ def run_with(callback, problem=SLOPE):
     tl.illuminate(problem, **options, progress=lambda run: callback(run.search))
 
 
-def test_a_callback_may_put_another_archive_in_place():
-    """The loop goes on with it, on its own tessellation, as if the search had always had it."""
-    kept = []
-
-    def callback(search):
-        if search.evaluations >= 2000 and not kept:
-            kept.append(search.archive)
-            search.archive = tl.Archive(tl.GridTessellation(SQUARE, [2, 2]), 2)
-
-    run_with(lambda search: (callback(search), kept and kept.append(search.archive)))
-    assert len(kept[0]) == 64
-    assert kept[-1].n_niches == 4
-    assert len(kept[-1]) == 4
-    assert kept[-1].elites().niches.tolist() == [0, 1, 2, 3]
+def test_the_archive_of_a_search_cannot_be_swapped():
+    with pytest.raises(AttributeError, match="no setter"):
+        run_with(lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [2, 2]), 2)))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 3)),
-        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 2, dtype=np.float32)),
-        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [8, 8]), 2, direction="min")),
-        lambda s: setattr(s, "archive", None),
-        lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(3), [8] * 3), 2)),
+        lambda s: s.change_tessellation(tl.GridTessellation(tl.FeatureSpace.unit(3), [8] * 3)),
+        lambda s: s.change_tessellation(None),
         lambda s: setattr(s.archive, "_fitness", np.zeros(3)),
         lambda s: setattr(s.archive, "_solutions", np.zeros((64, 1))),
         lambda s: setattr(s.archive, "_solutions", np.zeros((64, 2), np.float32)),

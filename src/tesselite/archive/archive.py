@@ -563,6 +563,25 @@ class Archive:
         twin.invalid, twin.out_of_bounds = Counter(self.invalid), self.out_of_bounds
         return twin
 
+    def moved_to(self, tessellation: Tessellation) -> tuple[Archive, Ints]:
+        """An archive on another tessellation of these features, with the elites inserted anew in order of filling.
+
+        Also the rows of the elites that found a place there, in that order. Counts stay as they are. ValueError if the
+        features have other names.
+        """
+        names = checked_tessellation(tessellation).space.names
+        if names != self.tessellation.space.names:
+            ours = ", ".join(self.tessellation.space.names[:6])
+            raise ValueError(f"tessellation: expected one of the features {ours}, got {', '.join(names[:6])}")
+        moved = Archive(tessellation, self.width, dtype=self.dtype, direction=self.direction, floor=self.floor)
+        elites = self.in_order_of_filling()
+        with uninterrupted():
+            moved.add_evaluated(elites.solutions, Evaluation.of(elites.fitness, elites.features), 0)
+        kept = moved._evaluations[: len(moved)].copy()  # rows were numbered from 0
+        moved._evaluations[: len(moved)] = elites.evaluations[kept]
+        moved.invalid, moved.out_of_bounds = Counter(self.invalid), self.out_of_bounds
+        return moved, kept
+
     def __or__(self, other: Archive) -> Archive:
         joined = self.copy()
         joined.merge(other)

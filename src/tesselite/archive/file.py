@@ -42,15 +42,18 @@ def _column(name: str) -> str:
     return f"feature {name}" if bare in _RESERVED else name
 
 
-def _space(described: dict[str, Any]) -> FeatureSpace:
+def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> FeatureSpace:
+    """The space that a file describes; scales of the user's own are those of a space `like` it."""
     bounds = zip(described["low"], described["high"], strict=True)
-    unknown = _unknown_scales(described)
+    known = {} if like is None else {name: scale for name, scale in like.scales.items() if scale.name != "log"}
+    unknown = sorted(set(_unknown_scales(described)) - {scale.name for scale in known.values()})
     if unknown:
         raise ValueError(
             f"the features have custom scales ({', '.join(unknown)}), which a file cannot hold; "
             "pass the tessellation to load"
         )
-    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=described["scales"])
+    scales = {name: known.get(name, scale) for name, scale in described["scales"].items()}
+    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales)
 
 
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
@@ -73,13 +76,18 @@ def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[st
     return {"kind": "voronoi", **described}
 
 
-def _tessellation(described: dict[str, Any], given: Tessellation | None, path: Path) -> Tessellation:
+def _tessellation(
+    described: dict[str, Any], given: Tessellation | None, path: Path, *, changed: bool = False
+) -> Tessellation:
+    """The tessellation of a file: the one that is given, or, where the search has `changed` it, the file's own."""
     if given is not None:
-        if given.fingerprint() != described["fingerprint"]:
+        if given.fingerprint() == described["fingerprint"]:
+            return given
+        if not changed:
             raise ValueError("this archive was made on another tessellation than the one given")
-        return given
+    like = None if given is None else given.space
     if described["kind"] == "grid":
-        space, cells = _space(described["space"]), described.get("cells", "equal")
+        space, cells = _space(described["space"], like), described.get("cells", "equal")
         return GridTessellation(space, described["shape"], cells=cells)
     if "centroids" not in described:
         beside = path.parent / "centroids.parquet"
@@ -90,7 +98,7 @@ def _tessellation(described: dict[str, Any], given: Tessellation | None, path: P
         raise ValueError("the file does not hold its tessellation; pass it to load")
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
-    space, n_niches = _space(described["space"]), described["n_niches"]
+    space, n_niches = _space(described["space"], like), described["n_niches"]
     if isinstance(described["centroids"], str):  # format 1
         raw = np.frombuffer(base64.b64decode(described["centroids"]), _CENTROIDS)
     else:
@@ -193,7 +201,7 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
 
 def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tessellation | None) -> Archive:
     archive = Archive(
-        _tessellation(about["tessellation"], tessellation, path),
+        _tessellation(about["tessellation"], tessellation, path, changed=bool((about["search"] or {}).get("changes"))),
         about["width"],
         dtype=np.dtype(about["dtype"]),
         direction=about["direction"],

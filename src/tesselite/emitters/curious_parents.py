@@ -59,6 +59,11 @@ class Curiosity(Emitter):
             self._scores[niche] = _NEW
         self._parents = np.empty(0, np.int64)
 
+    def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:
+        """Elites take their scores along."""
+        moved = zip(before.tolist(), after.tolist(), strict=True)
+        self._scores = {new: self._scores[old] for old, new in moved if old in self._scores}
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The scores; between a tell and the next ask nothing is out."""
         niches = np.array(sorted(self._scores), np.int64)

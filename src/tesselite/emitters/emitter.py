@@ -50,6 +50,12 @@ class Emitter(ABC):
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:  # noqa: B027
         """Take in what became of solutions, after they were inserted; random ones of the beginning too."""
 
+    def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:  # noqa: B027
+        """The search has other niches now: elites of the niches `before` (m,) are in `after` (m,), others are gone.
+
+        An emitter that remembers niches by number has to forget or renumber them.
+        """
+
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """All that it remembers, as named arrays; a checkpoint keeps them."""
         return {}

@@ -21,6 +21,7 @@ BUDGET = "budget"  # the run was extended: value, evaluations in all
 WINDOW = "window"  # of an asynchronous run: value, solutions that are out at a time
 EXECUTION = "execution"  # the run was resumed on other workers: how
 NICHES = "niches"  # the tessellation was made: its fingerprint
+CHANGE = "change of niches"  # the search has changed it: a `Change`
 
 Since = list[list[int]]
 """Values that changed as a run went on: [from this many evaluations on, value], ..."""

@@ -134,6 +134,8 @@ class Islands(OnWorkers):
         workers.start(Payload.of(island))
         numbers = itertools.count()
         while search.evaluations < evaluations:
+            if search.archive.tessellation is not tessellation:
+                raise ValueError("change_tessellation: islands need the same niches from beginning to end")
             first = search.evaluations
             share = min(self.exchange, -(-(evaluations - first) // self.n))
             elites = search.archive.in_order_of_filling()

@@ -12,11 +12,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tesselite.archive.archive import Archive
+from tesselite.execution.events import CHANGE
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers, WorkersLost
 from tesselite.execution.workers.farm import Halted
@@ -136,8 +137,12 @@ class InFolder(Keeper):
         self.place.append_progress(run.search, run.seconds_search)
 
     def save(self, run: Run) -> None:
-        """Write a checkpoint; the log is on disk before it."""
+        """Write a checkpoint; the log and the changes of niches are on disk before it."""
         assert self.job.log is not None
+        recorded = {(event["at"], event["fingerprint"]) for event in self.job.events.of(CHANGE)}
+        for change in run.search.changes:
+            if (change.at, change.fingerprint) not in recorded:  # a run that was killed here has recorded it
+                self.job.events.record(CHANGE, **asdict(change))
         self.job.log.sync()
         self.place.write_checkpoint(run.search)
         if not self.keeps_log:

@@ -33,6 +33,7 @@ from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.revision import Revision
 
 VARY = "vary"  # what a space of solutions does itself
 
@@ -85,6 +86,8 @@ class Plan:
         for way in (Asynchronous.kind, Islands.kind):
             if execution.kind == way and not getattr(trial.emitter, way):
                 raise ValueError(f"emitter: {trial.emitter} does not work with {way}; leave one of them out")
+        if execution.kind == Islands.kind and niches.revision is not None:
+            raise ValueError("islands: need the same niches from beginning to end; leave them out, or choose others")
         name = str(trial.emitter)
         return cls(
             problem=importable_name(problem) or problem.name,
@@ -117,7 +120,7 @@ class Plan:
         if self.start is not None and start is None:
             assert folder is not None
             start = self.start.load(folder, problem.solutions)
-        return search_for(problem, niches, emitter, self.initial, self.seed, start)
+        return search_for(problem, niches, emitter, self.initial, self.seed, start, self.niches.revision)
 
     # -- JSON ------------------------------------------------------------------------------------------------------
 
@@ -193,12 +196,14 @@ def search_for(
     initial: int,
     seed: int,
     start: Rows | None = None,
+    revision: Revision | None = None,
 ) -> MapElites:
     """A new search of a problem on these niches."""
     return MapElites(
         problem.solutions,
         niches,
         emitter=emitter,
+        revision=revision,
         initial=initial,
         direction=problem.direction,
         floor=problem.floor,

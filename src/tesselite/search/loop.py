@@ -214,6 +214,7 @@ def runs(search: MapElites) -> bool:
     return (
         isinstance(search.emitter, Uniform)
         and isinstance(search.emitter.variation, Operator)
+        and not (search.revision is not None and search.revision.sees_all)
         and tessellation.space.linear
         and isinstance(getattr(tessellation, "lookup", None), Lookup)
     )
@@ -234,11 +235,11 @@ class CompiledLoop:
     """The loop made ready for one search and problem: scratch memory allocated once, the objective compiled."""
 
     def __init__(self, search: MapElites, problem: CompiledProblem, batch_size: int, threads: int) -> None:
-        space, width = problem.features, problem.solutions.width
-        if (width, space.n) != (search.archive.width, search.archive.tessellation.space.n):
+        space, width = search.archive.tessellation.space, search.archive.width
+        if (width, space.n) != (problem.solutions.width, problem.features.n):
             raise ValueError(
-                f"problem: expected solutions and features like the search's, {search.archive.width} and "
-                f"{search.archive.tessellation.space.n} numbers, got {width} and {space.n}"
+                f"problem: expected solutions and features like the search's, {width} and {space.n} numbers, "
+                f"got {problem.solutions.width} and {problem.features.n}"
             )
         from tesselite.emitters.uniform_parents import Uniform
 

@@ -11,6 +11,7 @@ import copy
 import hashlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.revision import Revision
 
 INITIAL = 1000
 BATCH_SIZE = 200
@@ -39,12 +41,33 @@ MILESTONES = 200  # about so many in a run
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
 
 
+@dataclass(frozen=True)
+class Change:
+    """A change of tessellation: after `at` evaluations, to this one of `n_niches` within `low` and `high` (d,).
+
+    `lost` elites were worse than another one of their new niche.
+    """
+
+    at: int
+    n_niches: int
+    fingerprint: str
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    lost: int
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Change:
+        """What `asdict` and JSON made of one."""
+        return cls(**{**about, "low": tuple(about["low"]), "high": tuple(about["high"])})
+
+
 class MapElites:
     """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
 
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
-    solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for.
+    solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for. A
+    `revision` changes the niches as the search goes on; each change is one of `changes`.
     """
 
     def __init__(
@@ -54,6 +77,7 @@ class MapElites:
         variation: Variation | None = None,
         *,
         emitter: Emitter | None = None,
+        revision: Revision | None = None,
         initial: int = INITIAL,
         direction: Direction = "max",
         floor: float | None = None,
@@ -70,6 +94,12 @@ class MapElites:
         self._archive = Archive(
             tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
         )
+        self.revision = copy.deepcopy(revision)  # likewise
+        if self.revision is not None:
+            checked_count("revision.every", self.revision.every)
+            self.revision.begin(self.seed)
+        self.changes: list[Change] = []
+        self._revised = 0  # the number of evaluations when the revision was last asked
         self.evaluations = 0
         self.first_error = ""  # the traceback of the first exception in a user's function that this process has seen
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
@@ -77,17 +107,8 @@ class MapElites:
 
     @property
     def archive(self) -> Archive:
-        """The elites. It may be replaced by another archive of the same kind of solutions and direction."""
+        """The elites. It is another object after `change_tessellation`."""
         return self._archive
-
-    @archive.setter
-    def archive(self, archive: Archive) -> None:
-        if not isinstance(archive, Archive):
-            raise ValueError(f"archive: expected an Archive, got {archive!r:.80}")
-        ours, theirs = _kind(self._archive), _kind(archive)
-        if ours != theirs:
-            raise ValueError(f"archive: expected one with {ours}, got {theirs}")
-        self._archive = archive
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
         """The next solutions to evaluate, shape (n, width); fewer at the end of `start` and of the initialisation."""
@@ -151,7 +172,43 @@ class MapElites:
             self.evaluations += len(solutions)
             self.first_error = self.first_error or evaluated.first_error
             self.emitter.tell(solutions, evaluated, added)
+            if self.revision is not None:
+                if self.revision.sees_all:
+                    self.revision.tell(evaluated.features[added.niches >= 0])
+                self.revise()
         return added
+
+    def change_tessellation(self, tessellation: Tessellation) -> Change:
+        """Go on with other niches of the same features: the elites are inserted anew, in order of filling.
+
+        Everything that knows niches by number follows. For results that can be repeated, call it at fixed numbers of
+        evaluations. RuntimeError while solutions are out for evaluation.
+        """
+        if self._asked is not None or self.pending:
+            raise RuntimeError("change_tessellation: tell the results of all solutions that are out first")
+        with uninterrupted():
+            return self._change(tessellation)
+
+    def _change(self, tessellation: Tessellation) -> Change:
+        before = self._archive.in_order_of_filling().niches
+        self._archive, kept = self._archive.moved_to(tessellation)
+        self.emitter.niches_changed(before[kept], self._archive.in_order_of_filling().niches)
+        space = tessellation.space
+        bounds = tuple(space.low.tolist()), tuple(space.high.tolist())
+        lost, fingerprint = len(before) - len(kept), tessellation.fingerprint()
+        self.changes.append(Change(self.evaluations, self._archive.n_niches, fingerprint, *bounds, lost))
+        return self.changes[-1]
+
+    def revise(self) -> None:
+        """Let the revision change the tessellation if it was not asked since a multiple of `every` evaluations."""
+        if self.revision is None or self.evaluations // self.revision.every == self._revised // self.revision.every:
+            return
+        with uninterrupted():
+            features = self._archive.in_order_of_filling().features
+            revised = self.revision.revise(self._archive.tessellation, features, self.evaluations)
+            if revised is not None:
+                self._change(revised)
+            self._revised = self.evaluations
 
     def take_back(self) -> None:
         """Forget the last ask, whose solutions were not evaluated; the next one gives the same."""
@@ -174,6 +231,12 @@ class MapElites:
             state["start"] = hashlib.sha256(self.start.tobytes()).hexdigest()
         if remembered := self.emitter.state():
             state["emitter"] = {name: _encoded(values) for name, values in remembered.items()}
+        if self.changes:
+            state["changes"] = [asdict(change) for change in self.changes]
+        if self.revision is not None:
+            remembered = self.revision.state()
+            state["revision"] = {name: _encoded(values) for name, values in remembered.items()}
+            state["revised"] = self._revised
         if self.pending:
             rows = np.array(list(self.pending.values()))
             state["pending"] = {"numbers": list(self.pending), "rows": base64.b64encode(rows.tobytes()).decode()}
@@ -183,11 +246,11 @@ class MapElites:
         """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
 
         Solutions that were asked but not yet told are not part of it: ask again for as many and the same ones come.
-        `embed=False` leaves the centroids out, where they are kept elsewhere.
+        `embed=False` leaves the centroids out, where those that the search began with are kept elsewhere.
         """
         from tesselite.archive.file import save_archive
 
-        return save_archive(self.archive, Path(path), search=self._state(), embed=embed)
+        return save_archive(self.archive, Path(path), search=self._state(), embed=embed or bool(self.changes))
 
     def restore(self, path: str | Path) -> None:
         """Bring this search, made with the same arguments as the saved one, to the saved state.
@@ -202,14 +265,25 @@ class MapElites:
             raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
         ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
         for name in (*ours, "start"):
-            if name not in ("evaluations", "pending", "emitter") and ours.get(name) != theirs.get(name):
+            if name not in _GROWING and ours.get(name) != theirs.get(name):
                 raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours.get(name)}")
-        self.archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+        if ("revision" in saved) != (self.revision is not None):
+            with_or_not = "with" if "revision" in saved else "without"
+            raise ValueError(f"{path}: saved by a search {with_or_not} a revision of its niches; expected the same")
+        self._archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
+        self.changes = [Change.from_dict(about) for about in saved.get("changes", [])]
         self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})
+        if self.revision is not None:
+            self.revision.restore({name: _decoded(about) for name, about in saved["revision"].items()})
+            self._revised = int(saved["revised"])
         self.pending = {}
         if out := saved.get("pending"):
             rows = np.frombuffer(base64.b64decode(out["rows"]), archive.solutions.dtype).reshape(-1, archive.width)
             self.pending = dict(zip(out["numbers"], rows, strict=True))
+
+
+_GROWING = ("evaluations", "pending", "emitter", "changes", "revision", "revised")
+"""What of a search's state is not given when it is made."""
 
 
 def _encoded(values: npt.NDArray[Any]) -> dict[str, Any]:
@@ -285,20 +359,24 @@ def batches(
     """
     n_threads = checked_threads(threads)
     batch_size = min(batch_size, max(1, evaluations - search.evaluations))  # memory is for batches that there are
+    search.revise()  # where it failed before
     loop, stretch, archive = None, batch_size, search.archive
+    stops = [milestone] if milestone else []
+    if search.revision is not None:
+        stops.append(search.revision.every)
     while search.evaluations < evaluations:
         left = evaluations - search.evaluations
-        if search.archive is not archive:  # a caller put another one in its place
+        if search.archive is not archive:  # the tessellation has changed
             loop, archive = None, search.archive
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
         if loop:
-            if milestone:
-                to_milestone = milestone - search.evaluations % milestone
-                left = min(left, -(-to_milestone // batch_size) * batch_size)
+            for every in stops:
+                left = min(left, -(-(every - search.evaluations % every) // batch_size) * batch_size)
             started = time.perf_counter()
             loop.run(min(left, stretch))
             elapsed = time.perf_counter() - started
+            search.revise()
             if elapsed < _STRETCH_SECONDS:
                 stretch *= 8 if elapsed < _STRETCH_SECONDS / 16 else 2
         else:

@@ -1,19 +1,20 @@
 """How niches are asked for: a `Grid`, a `Cvt` to be constructed, or `Given` ones.
 
-Each makes its tessellation and knows its JSON, its label and its options on the command line. What tessellations do
-lives in `grid` and `voronoi`.
+Each makes its tessellation and knows its JSON, its label, its options on the command line, and the revision that
+changes the niches in the run, if any. What tessellations do lives in `grid` and `voronoi`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.revision import Revision
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Construction = Callable[[int, float], object]
 class Grid:
     """A grid with this many cells along each feature; `cells` as in `GridTessellation`."""
 
+    revision: ClassVar[Revision | None] = None  # these niches stay as they are
     shape: tuple[int, ...]
     cells: str = "equal"
 
@@ -61,6 +63,7 @@ class Grid:
 class Cvt:
     """A CVT of `n_niches`, constructed from the seed of the run; the other fields are those of `tesselite.cvt`."""
 
+    revision: ClassVar[Revision | None] = None
     n_niches: int
     n_samples: int | None = None
     p: float = 2.0
@@ -131,6 +134,7 @@ class Given:
     A file holds the description; `tessellation` itself is None until it is read from elsewhere.
     """
 
+    revision: ClassVar[Revision | None] = None
     n_niches: int
     fingerprint: str
     p: float = 2.0

@@ -1,0 +1,48 @@
+"""Revision: the rule by which a search changes its niches as it goes on, at fixed numbers of evaluations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.tessellation.protocol import Tessellation
+
+Floats = npt.NDArray[np.float64]
+
+
+class Revision(ABC):
+    """When and how a search changes its niches. A search makes itself a copy of the rule that it is given.
+
+    It is asked after the first batch that ends at or beyond each multiple of `every` evaluations, and must answer from
+    its seed and what it was told alone, so that a resumed run gives the same. `sees_all` says whether it has to see the
+    features of all rows, for which the search leaves the compiled loop; the elites' it gets in any case.
+    """
+
+    every: int
+    sees_all = True
+    seed: int
+
+    def begin(self, seed: int) -> None:
+        """Get ready for a search; called once, before anything else."""
+        self.seed = seed
+
+    def tell(self, features: Floats) -> None:  # noqa: B027
+        """Take in the features (n, d), in feature units, of rows that were valid; called only if it `sees_all`."""
+
+    @abstractmethod
+    def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
+        """The niches to go on with after this many evaluations; None to keep the present ones.
+
+        `features` (m, d) are those of the elites, in the order in which their niches were first filled.
+        """
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """All that it remembers, as named arrays; a checkpoint keeps them."""
+        return {}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027
+        """Go back to what `state` returned; called after `begin`."""
