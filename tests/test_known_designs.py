@@ -103,7 +103,7 @@ def test_a_csv_export_is_a_start(grid_folder, tmp_path):
         (DESIGNS[:0], "at least one solution"),
         (np.zeros((301, 3)), "at most 300 solutions, the whole budget, got 301"),
         ("designs.txt", "ends in .parquet, .csv, .npy, .npz"),
-        ("two.csv", "expected the columns x0 to x2, found no x2"),
+        ("two.csv", "a column for each value of a solution, found no 'x2'"),
         ("words.csv", "could not convert"),
         ("empty.csv", "empty.csv: "),
         ("damaged.parquet", "not a readable Parquet file"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -25,6 +25,7 @@ from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
+from tesselite.spaces.variables import Variable, value_names
 from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
@@ -143,6 +144,7 @@ class Elites:
     solutions: Rows
     evaluations: Ints
     feature_names: tuple[str, ...]
+    variables: tuple[Variable, ...] = ()
 
     def __len__(self) -> int:
         return len(self.niches)
@@ -160,22 +162,23 @@ class Elites:
         return (self[i] for i in range(len(self)))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, the features, x0, x1, ..."""
+        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, the features, the solution.
+
+        The values of a solution have the names that its space gave them, or x0, x1, ...
+        """
         table: dict[str, npt.NDArray[Any]] = {
             "niche": self.niches,
             "fitness": self.fitness,
             "evaluation": self.evaluations,
         }
 
-        def enter(kind: str, name: str, values: npt.NDArray[Any]) -> None:
-            while name in table:
-                name = f"{kind} {name}"
-            table[name] = values
-
         for j, name in enumerate(self.feature_names):
-            enter("feature", name, self.features[:, j])
-        for j in range(self.solutions.shape[1]):
-            enter("solution", f"x{j}", self.solutions[:, j])
+            while name in table:
+                name = f"feature {name}"
+            table[name] = self.features[:, j]
+        for j, name in enumerate(value_names(self.variables, self.solutions.shape[1], list(table))):
+            values = self.solutions[:, j]
+            table[name] = self.variables[j].shown(values) if self.variables else values
         return table
 
     def to_pandas(self) -> Any:
@@ -188,10 +191,10 @@ class Elites:
 class Archive:
     """The elite of every filled niche of a tessellation.
 
-    `width` and `dtype` are those of solution rows. `direction` says which fitness is better. `floor` is the worst
-    fitness that counts in the QD score; by default 0 where fitness is maximised, and none where it is minimised.
-    Counted on the way in: `invalid`, refused rows by reason, and `out_of_bounds`, rows outside the feature bounds
-    that went to their nearest niche.
+    `width` and `dtype` are those of solution rows, `variables` what their values are called, if they have names.
+    `direction` says which fitness is better. `floor` is the worst fitness that counts in the QD score; by default 0
+    where fitness is maximised, and none where it is minimised. Counted on the way in: `invalid`, refused rows by
+    reason, and `out_of_bounds`, rows outside the feature bounds that went to their nearest niche.
     """
 
     def __init__(
@@ -202,6 +205,7 @@ class Archive:
         dtype: npt.DTypeLike = np.float64,
         direction: Direction = "max",
         floor: float | None = None,
+        variables: Sequence[Variable] = (),
     ) -> None:
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
@@ -228,6 +232,9 @@ class Archive:
             raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
         self.width: int = int(width)  # number of values in a solution's row
         self.dtype: np.dtype[Any] = _checked_dtype(dtype)
+        self.variables: tuple[Variable, ...] = tuple(variables)
+        if len(self.variables) not in (0, self.width):
+            raise ValueError(f"variables: expected none, or one for each of {self.width}, got {len(self.variables)}")
         self._solutions: Rows = np.empty((0, self.width), self.dtype)
         self._evaluations: Ints = np.empty(0, np.int64)
         self._index: tuple[Ints, Ints] = elitism.new_index(self.n_niches, 0)
@@ -433,6 +440,7 @@ class Archive:
             self._solutions[rows],
             self._evaluations[rows],
             self.tessellation.space.names,
+            self.variables,
         )
 
     def elites(self) -> Elites:
@@ -554,6 +562,7 @@ class Archive:
             dtype=self.dtype,
             direction=self.direction,
             floor=self.floor,
+            variables=self.variables,
         )
 
     def copy(self) -> Archive:

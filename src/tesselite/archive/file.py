@@ -1,33 +1,45 @@
 """Archives on disk: one Apache Parquet file, a row for each elite, ordered by niche, in full precision.
 
-Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each
-feature, and `solution`, a list. The key "tesselite" of the file's metadata holds the rest as JSON: tessellation,
-direction, counts, schema version. Centroids, if the file holds them, are a block of numbers before the columns. Reading
-needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends on the clock is written, so equal searches give
-equal bytes.
+Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each feature,
+and `solution`, a list, or a column for each of its values where these have names. The key "tesselite" of the file's
+metadata holds the rest as JSON: tessellation, direction, counts, schema version. Centroids, if the file holds them, are
+a block of numbers before the columns. Reading needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends
+on the clock is written, so equal searches give equal bytes.
 """
 
 from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive, Elites
-from tesselite.base.arrow import BLOCK, from_column, read_about, read_block, read_parquet, to_column, write_parquet
+from tesselite.base.arrow import (
+    BLOCK,
+    columns_of,
+    from_column,
+    is_text,
+    read_about,
+    read_block,
+    read_parquet,
+    texts_of,
+    to_column,
+    write_parquet,
+)
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.solutions import Rows
+from tesselite.spaces.variables import Variable, value_names
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
 
-FORMAT = 2  # 1 held centroids as text
+FORMAT = 3  # 1 held centroids as text; 2 is written where 3 would be the same: the values of solutions have no names
 _CENTROIDS = "<f8"
 # What a file that is not as it should be can make of our reading of it, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
@@ -109,10 +121,6 @@ def _tessellation(
     return found
 
 
-def _columns(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-    return zip(table.column_names, map(from_column, table.columns), strict=True)
-
-
 def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
     """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
     import pyarrow as pa
@@ -128,12 +136,16 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     features = np.asfortranarray(elites.features[by_niche])
     for j, name in enumerate(elites.feature_names):
         columns[_column(name)] = features[:, j]
-    flat = to_column(elites.solutions[by_niche].reshape(-1))
+    solutions, variables = elites.solutions[by_niche], archive.variables
+    for j, name in enumerate(value_names(variables, 0, [*columns, *_RESERVED])):
+        columns[name] = variables[j].shown(solutions[:, j])
     table = pa.table({name: to_column(values) for name, values in columns.items()})
-    table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
+    if not variables:
+        flat = to_column(solutions.reshape(-1))
+        table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
     described = describe_tessellation(archive.tessellation, embed=embed)
     about = {
-        "format": FORMAT,
+        "format": FORMAT if variables else 2,
         "version": __version__,
         "direction": archive.direction,
         "floor": archive.floor,
@@ -144,7 +156,9 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
         "out_of_bounds": archive.out_of_bounds,
         "tessellation": described,
     }
-    about = sealed(about, _columns(table))
+    if variables:
+        about["variables"] = [variable.to_dict() for variable in variables]
+    about = sealed(about, columns_of(table))
     block = archive.tessellation.centroids if "centroids" in described else None  # type: ignore[attr-defined]
     write_atomically(path, lambda part: write_parquet(table, about, part, block))
     return path
@@ -161,7 +175,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
             )
         if "niche" not in table.column_names:
             raise ValueError("a file of tesselite, but not an archive")
-        if not is_intact(about, _columns(table)):
+        if not is_intact(about, columns_of(table)):
             raise ValueError("damaged (its content is not what was written)")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
@@ -206,12 +220,13 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
         dtype=np.dtype(about["dtype"]),
         direction=about["direction"],
         floor=about["floor"],
+        variables=[Variable.from_dict(variable) for variable in about.get("variables", ())],
     )
     names = archive.tessellation.space.names
     filled = np.argsort(from_column(table["order"]))
     if not np.array_equal(from_column(table["order"])[filled], np.arange(len(filled))):
         raise ValueError("expected the order of filling to be 0, 1, 2, ... in some order")
-    solutions = from_column(table["solution"]).view(archive.solutions.dtype).reshape(-1, archive.width)
+    solutions = solution_rows(table, archive.variables, archive.width, archive.dtype, names)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
         features[:, j] = from_column(table[_column(name)])
@@ -223,8 +238,22 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
             solutions[filled],
             from_column(table["evaluation"])[filled],
             names,
+            archive.variables,
         )
     )
     archive.invalid = Counter(about["invalid"])
     archive.out_of_bounds = about["out_of_bounds"]
     return archive
+
+
+def solution_rows(
+    table: Any, variables: Sequence[Variable], width: int, dtype: np.dtype[Any], features: Sequence[str]
+) -> Rows:
+    """The solutions of a table of elites, (n, width)."""
+    if not variables:
+        return from_column(table["solution"]).view(dtype).reshape(-1, width)
+    rows = np.empty((len(table), width), dtype)
+    for j, name in enumerate(value_names(variables, 0, [*map(_column, features), *_RESERVED])):
+        column = table[name]
+        rows[:, j] = variables[j].read(texts_of(column) if is_text(column) else from_column(column))
+    return rows

@@ -111,6 +111,7 @@ def project(
         dtype=elites.solutions.dtype,
         direction=archive.direction,
         floor=archive.floor,
+        variables=archive.variables,
     )
     if problem is not None:
         if problem.features != tessellation.space or problem.direction != archive.direction:

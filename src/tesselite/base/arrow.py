@@ -6,6 +6,7 @@ PyArrow's own conversions import pandas wherever it is installed, which takes lo
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,14 @@ BLOCK = 4
 
 
 def to_column(values: npt.NDArray[Any]) -> Any:
-    """A PyArrow array of the numbers in `values` (n,); of booleans as 0 and 1, a byte each."""
+    """A PyArrow array of the numbers or texts in `values` (n,); of booleans as 0 and 1, a byte each."""
     import pyarrow as pa
 
+    if values.dtype.kind in "UO":
+        texts = [text.encode() for text in values.tolist()]
+        ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))]
+        return pa.Array.from_buffers(pa.large_utf8(), len(texts), buffers)
     values = np.ascontiguousarray(values)
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
@@ -45,6 +51,31 @@ def from_column(column: Any) -> npt.NDArray[Any]:
     if not len(whole):
         return np.empty(0, dtype)
     return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize)
+
+
+def is_text(column: Any) -> bool:
+    """Whether a PyArrow column holds texts."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def texts_of(column: Any) -> list[str]:
+    """The texts of a PyArrow column; ValueError if some are missing or are none."""
+    if column.null_count or not is_text(column):
+        raise ValueError(f"expected a column of texts, got {column.type} with {column.null_count} missing")
+    texts: list[str] = column.to_pylist()
+    return texts
+
+
+def columns_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """The columns of a table as checksums take them: numbers, or the bytes of texts."""
+    for name in table.column_names:
+        column = table[name]
+        if is_text(column):
+            yield name, np.frombuffer(json.dumps(texts_of(column)).encode(), np.uint8)
+        else:
+            yield name, from_column(column)
 
 
 def write_parquet(table: Any, about: dict[str, Any], file: Path, block: npt.NDArray[Any] | None = None) -> None:

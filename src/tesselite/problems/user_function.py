@@ -63,6 +63,7 @@ class FunctionProblem(Problem):
         self.floor = None if floor is None else float(floor)
         self.scenarios = tuple(scenarios)
         self.batch = batch
+        self._decode: Callable[[Rows], Any] = getattr(solutions, "decode", np.asarray)
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.__doc__ = function.__doc__
 
@@ -70,7 +71,9 @@ class FunctionProblem(Problem):
         """Call the function itself."""
         return self.function(*args, **options)
 
-    def _arguments(self, x: Any, scenario: str | None) -> tuple[Any, ...]:
+    def _arguments(self, rows: Rows, scenario: str | None) -> tuple[Any, ...]:
+        """What the function is called with for a row or for rows: copies, as the space decodes them."""
+        x = self._decode(rows.copy())
         return (x, scenario) if self.scenarios else (x,)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
@@ -84,7 +87,7 @@ class FunctionProblem(Problem):
         first_error = ""
         if self.batch:
             try:
-                self._store(self.function(*self._arguments(rows.copy(), scenario)), fitness, features)
+                self._store(self.function(*self._arguments(rows, scenario)), fitness, features)
                 return Evaluation.of(fitness, features)
             except (Exception, SystemExit) as error:
                 # Some row is at fault: find out which by evaluating them one at a time.
@@ -94,10 +97,10 @@ class FunctionProblem(Problem):
             try:
                 if self.batch:
                     part = slice(i, i + 1)
-                    one = self.function(*self._arguments(rows[part].copy(), scenario))
+                    one = self.function(*self._arguments(rows[part], scenario))
                     self._store(one, fitness[part], features[part])
                 else:
-                    one = self.function(*self._arguments(rows[i].copy(), scenario))
+                    one = self.function(*self._arguments(rows[i], scenario))
                     self._store(one, fitness[i : i + 1], features[i : i + 1])
             except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
-from tesselite.base.arrow import from_column, read_parquet, to_column, write_parquet
+from tesselite.base.arrow import columns_of, from_column, is_text, read_parquet, texts_of, to_column, write_parquet
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checks import is_whole
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.solutions import Rows, SolutionSpace
+from tesselite.spaces.variables import Variable, value_names
 
 START_FILE = "start.parquet"
 _ENDINGS = (".parquet", ".csv", ".npy", ".npz")
@@ -46,7 +47,7 @@ class Start:
         where = ""
         if isinstance(start, str | Path):
             where = f" of {start}"
-            found: Any = _read(Path(start), space.width)
+            found: Any = _read(Path(start), space)
         else:
             found = start.elites().solutions if isinstance(start, Archive) else start
         try:
@@ -75,13 +76,13 @@ class Start:
         assert self.rows is not None
         flat = to_column(self.rows.reshape(-1))
         table = pa.table({"solution": pa.FixedSizeListArray.from_arrays(flat, self.rows.shape[1])})
-        about = sealed({"width": self.rows.shape[1], "dtype": self.rows.dtype.str}, _columns(table))
+        about = sealed({"width": self.rows.shape[1], "dtype": self.rows.dtype.str}, columns_of(table))
         write_atomically(folder / START_FILE, lambda part: write_parquet(table, about, part))
 
     def load(self, folder: Path, space: SolutionSpace) -> Rows:
         """Read them again; ValueError if they are not those of the plan."""
         file = folder / START_FILE
-        rows = space.validate(_read(file, space.width))
+        rows = space.validate(_read(file, space))
         if _digest(rows) != self.digest:
             raise ValueError(f"{file}: not the solutions that the run was started with; restore it")
         return rows
@@ -91,49 +92,52 @@ def _digest(rows: Rows) -> str:
     return hashlib.sha256(f"{rows.shape} {rows.dtype.str}".encode() + rows.tobytes()).hexdigest()
 
 
-def _read(path: Path, width: int) -> Rows:
-    """The solutions that a file holds; ValueError, with its name, if it does not hold any of this width."""
+def _read(path: Path, space: SolutionSpace) -> Rows:
+    """The solutions that a file holds; ValueError, with its name, if it does not hold any of this space's width."""
     path = path / "archive.parquet" if path.is_dir() else path
     check_regular(path)
     if path.suffix not in _ENDINGS:
         raise ValueError(f"start: expected a run, or a file that ends in {', '.join(_ENDINGS)}, got {str(path)!r}")
     try:
         if path.suffix == ".parquet":
-            return _from_parquet(path, width)
+            return _from_parquet(path, space)
         if path.suffix == ".csv":
-            return _from_csv(path, width)
+            return _from_csv(path, space)
         loaded = np.load(path, allow_pickle=False)
         return np.asarray(loaded["solutions"] if path.suffix == ".npz" else loaded)
     except (ValueError, LookupError, TypeError, UnicodeDecodeError, csv.Error, EOFError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _columns(table: Any) -> Iterable[tuple[str, Any]]:
-    return ((name, from_column(table[name])) for name in table.column_names)
-
-
-def _from_parquet(path: Path, width: int) -> Rows:
+def _from_parquet(path: Path, space: SolutionSpace) -> Rows:
     """An archive of ours, or anybody's table with a column for each value or a list column `solution`."""
     table, about = read_parquet(path, foreign=True)
-    if about and not is_intact(about, _columns(table), older=True):
+    if about and not is_intact(about, columns_of(table), older=True):
         raise ValueError("damaged (its content is not what was written)")
     if "solution" not in table.column_names:
-        return _by_name(table.column_names, width, lambda name: from_column(table[name]))
+
+        def column(name: str) -> Any:
+            return texts_of(table[name]) if is_text(table[name]) else from_column(table[name])
+
+        return _by_name(table.column_names, space, column)
     flat = from_column(table["solution"].combine_chunks().flatten())
     return (flat.view(np.dtype(about["dtype"])) if about else flat).reshape(len(table), -1)
 
 
-def _from_csv(path: Path, width: int) -> Rows:
+def _from_csv(path: Path, space: SolutionSpace) -> Rows:
     """A table with a header, as `tesselite export --to csv` writes it."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         header, *rows = csv.reader(stream)
-    return _by_name(header, width, lambda name: [float(row[header.index(name)]) for row in rows if row])
+    return _by_name(header, space, lambda name: [row[header.index(name)] for row in rows if row])
 
 
-def _by_name(known: list[str], width: int, column: Callable[[str], Any]) -> Rows:
-    """The columns x0, x1, ... as rows; one whose name a feature has is called `solution x0`."""
-    names = [f"solution x{j}" if f"solution x{j}" in known else f"x{j}" for j in range(width)]
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise ValueError(f"expected the columns {names[0]} to {names[-1]}, found no {missing[0]}")
-    return np.column_stack([column(name) for name in names])
+def _by_name(known: list[str], space: SolutionSpace, column: Callable[[str], Any]) -> Rows:
+    """The columns of the solution's values as rows; one whose name a feature has too is called `solution NAME`."""
+    variables: Sequence[Variable] = getattr(space, "variables", ())
+    columns = []
+    for j, plain in enumerate(value_names(variables, space.width, ())):
+        name = f"solution {plain}" if f"solution {plain}" in known else plain
+        if name not in known:
+            raise ValueError(f"expected a column for each value of a solution, found no {name!r}")
+        columns.append(variables[j].read(column(name)) if variables else np.asarray(column(name), dtype=np.float64))
+    return np.column_stack(columns)

@@ -222,6 +222,7 @@ def fingerprint(problem: Problem) -> str:
         digest.update(values.tobytes())
     for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
         digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
+    digest.update("".join(map(repr, getattr(solutions, "variables", ()))).encode())
     digest.update(problem.variant.encode())
     return digest.hexdigest()
 

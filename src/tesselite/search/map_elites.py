@@ -92,7 +92,12 @@ class MapElites:
         self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
         self.emitter.begin(solution_space, self.seed)
         self._archive = Archive(
-            tessellation, solution_space.width, dtype=solution_space.dtype, direction=direction, floor=floor
+            tessellation,
+            solution_space.width,
+            dtype=solution_space.dtype,
+            direction=direction,
+            floor=floor,
+            variables=getattr(solution_space, "variables", ()),
         )
         self.revision = copy.deepcopy(revision)  # likewise
         if self.revision is not None:

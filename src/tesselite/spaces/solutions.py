@@ -6,13 +6,14 @@ Variation operators for real vectors and levels live in `tesselite.variation`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_floats, shown
+from tesselite.spaces.variables import NamedValues, Variable, by_position
 
 Rows = npt.NDArray[Any]
 
@@ -22,7 +23,9 @@ class SolutionSpace(Protocol):
     """What the search asks of a space: solutions are rows, shape (n, width), of one dtype.
 
     A space whose solutions no operator of `tesselite.variation` can vary also has `vary(parents, rng)`: an offspring of
-    each parent, shape (n, width), the parents unchanged.
+    each parent, shape (n, width), the parents unchanged. Two more are optional: `variables`, a `Variable` for each
+    value of a row, for tables and pages, and `decode(rows)`, what a user's function gets for a row (width,) or, with
+    `batch=True`, for rows (n, width).
     """
 
     @property
@@ -69,16 +72,44 @@ def _checked_n(n: Any) -> int:
     return int(n)
 
 
-class Box:
-    """Vectors of n real values between bounds, which are scalars or one value per axis."""
+def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+    """Names and (low, high) of each; ValueError if they are no names or no pairs."""
+    expected = "a (low, high) pair of finite numbers for each name"
+    names = tuple(bounds)
+    if not names or not all(isinstance(text, str) and text for text in names):
+        raise ValueError(f"{name}: expected {expected}, got {shown(dict(bounds))}")
+    pairs = as_floats(name, list(bounds.values()), expected)
+    if pairs.shape != (len(names), 2):
+        raise ValueError(f"{name}: expected {expected}, got {shown(dict(bounds))}")
+    return names, pairs
 
-    def __init__(self, n: int, low: float | Sequence[float] = 0.0, high: float | Sequence[float] = 1.0) -> None:
+
+class Box:
+    """Vectors of n real values between bounds, which are scalars or one value per axis.
+
+    `Box({"span_mm": (100, 500), "thickness_mm": (1, 20)})` gives the values names: a function then reads them by
+    position or by name, and tables and pages show them.
+    """
+
+    def __init__(
+        self,
+        n: int | Mapping[str, tuple[float, float]],
+        low: float | Sequence[float] | None = None,
+        high: float | Sequence[float] | None = None,
+    ) -> None:
+        self.names: tuple[str, ...] = ()
+        if isinstance(n, Mapping):
+            if (low, high) != (None, None):
+                raise ValueError("low, high: expected none beside bounds by name")
+            self.names, bounds = checked_bounds("n", n)
+            n, low, high = len(self.names), bounds[:, 0].tolist(), bounds[:, 1].tolist()
+        low, high = 0.0 if low is None else low, 1.0 if high is None else high
         n = _checked_n(n)
         self.low = self._per_axis("low", low, n)
         self.high = self._per_axis("high", high, n)
         if not (self.low < self.high).all():
             axis = int(np.argmin(self.low < self.high))
-            raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on axis {axis}")
+            raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on {self._axis(axis)}")
         if (self.high > np.finfo(np.float64).max + self.low).any():
             raise ValueError("expected bounds whose difference is a finite number")
 
@@ -91,10 +122,23 @@ class Box:
         # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
         return np.array(np.broadcast_to(values, (n,)))
 
+    def _axis(self, j: int) -> str:
+        return repr(self.names[j]) if self.names else f"axis {j}"
+
     @property
     def width(self) -> int:
         """Number of values in a row."""
         return len(self.low)
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the values are called; empty if they have no names."""
+        bounds = zip(self.names, self.low.tolist(), self.high.tolist(), strict=False)
+        return tuple(Variable(name, low, high) for name, low, high in bounds)
+
+    def decode(self, rows: Rows) -> Rows:
+        """What a function gets: rows whose values can be read by name, too, if they have names."""
+        return NamedValues.of(rows, self.names) if self.names else rows
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -106,13 +150,16 @@ class Box:
         return self.low + (self.high - self.low) * rng.random((n, self.width))
 
     def validate(self, solutions: Any) -> Rows:
-        """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds."""
-        rows = _as_rows(solutions, self.width)
+        """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds.
+
+        Where values have names, a solution may be a mapping.
+        """
+        rows = _as_rows(by_position(solutions, self.names) if self.names else solutions, self.width)
         bad = ~((rows >= self.low) & (rows <= self.high))
         if bad.any():
             i, j = np.argwhere(bad)[0]
             raise ValueError(
-                f"solutions: expected values in [{self.low[j]:g}, {self.high[j]:g}] on axis {j}, "
+                f"solutions: expected values in [{self.low[j]:g}, {self.high[j]:g}] on {self._axis(j)}, "
                 f"got {rows[i, j]} in row {i}"
             )
         return rows
@@ -121,7 +168,8 @@ class Box:
         def shown(values: npt.NDArray[np.float64]) -> str:
             return f"{values[0]:g}" if (values == values[0]).all() else f"<{len(values)} values>"
 
-        return f"Box({self.width}, {shown(self.low)}, {shown(self.high)})"
+        named = f" ({', '.join(self.names[:6])}{', ...' if self.width > 6 else ''})" if self.names else ""
+        return f"Box({self.width}, {shown(self.low)}, {shown(self.high)}){named}"
 
 
 class Levels:

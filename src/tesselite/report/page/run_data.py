@@ -23,6 +23,7 @@ from tesselite.report.principal import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
+from tesselite.spaces.variables import Variable
 from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +34,9 @@ EXACT_BYTES = 6_000_000
 
 MOST_FEATURES = 64
 """Of more features than this, those are kept that vary most."""
+
+MOST_VALUES = 200
+"""Of a solution, so many values are shown."""
 
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
@@ -176,7 +180,7 @@ def describe_run(
         "seconds": run.progress[-1]["seconds"] if run.progress else None,
     }
     elites = archive.elites()
-    described["archive"] = _describe_archive(archive, elites, arrays, described["notes"])
+    described["archive"] = _describe_archive(run, archive, elites, arrays, described["notes"])
     described["scenarios"] = [
         {"name": name, "fitness": arrays.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
         for name, values in run.scenarios.items()
@@ -227,7 +231,9 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
     ]
 
 
-def _describe_archive(archive: Archive, elites: Elites, arrays: PackedArrays, notes: list[str]) -> dict[str, Any]:
+def _describe_archive(
+    run: RunData, archive: Archive, elites: Elites, arrays: PackedArrays, notes: list[str]
+) -> dict[str, Any]:
     space = archive.tessellation.space
     unit = space.to_unit(elites.features)
     kept = most_varied(unit, MOST_FEATURES)
@@ -243,6 +249,8 @@ def _describe_archive(archive: Archive, elites: Elites, arrays: PackedArrays, no
         "values": arrays.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
         "unit": arrays.add(unit[:, kept].T.astype(np.float32)),
         "solutions": arrays.add(_solutions(elites.solutions, notes)),
+        "named": bool(archive.variables),
+        "variables": _variables(archive, run.problem),
     }
     cells = describe_cells(archive.tessellation, arrays)
     if cells is not None:
@@ -252,6 +260,17 @@ def _describe_archive(archive: Archive, elites: Elites, arrays: PackedArrays, no
         described["plane"] = arrays.add(plane.T.astype(np.float32))
         described["plane_shares"] = shares
     return described
+
+
+def _variables(archive: Archive, problem: Problem | None) -> list[dict[str, Any]]:
+    """Names and bounds of the first values of a solution; none where the bounds are not known."""
+    if archive.variables:
+        return [variable.to_dict() for variable in archive.variables[:MOST_VALUES]]
+    low, high = (np.asarray(getattr(problem and problem.solutions, name, ())) for name in ("low", "high"))
+    if not low.shape == high.shape == (archive.width,):
+        return []
+    bounds = zip(low.tolist()[:MOST_VALUES], high.tolist(), strict=False)
+    return [Variable(f"x{j}", *pair).to_dict() for j, pair in enumerate(bounds)]
 
 
 def _solutions(solutions: npt.NDArray[Any], notes: list[str]) -> npt.NDArray[Any]:

@@ -45,20 +45,27 @@
 
     run.solution = (row) => archive.solutions.subarray(row * run.width, (row + 1) * run.width);
 
-    // An axis for each value of a solution, from the least to the largest that an elite has there.
+    // An axis for each value of a solution: its bounds, or from the least to the largest that an elite has there.
+    const of_solutions = (j) => Float64Array.from({ length: n }, (_, row) => archive.solutions[row * run.width + j]);
     run.solution_axes = () => {
       run.kept_axes = run.kept_axes || Array.from({ length: Math.min(run.width, VALUES_SHOWN) }, (_, j) => {
-        const [low, high] = Page.bounds(Array.from({ length: n }, (_, row) => archive.solutions[row * run.width + j]));
-        return Page.axis({ low, high });
+        const about = archive.variables[j];
+        if (!about) { const [low, high] = Page.bounds(of_solutions(j)); return Page.axis({ low, high }); }
+        const axis = Page.axis(about);
+        if (about.labels.length) axis.text = (code) => about.labels[code];
+        else if (about.whole) axis.text = (value) => String(value);
+        return axis;
       });
       return run.kept_axes;
     };
+    run.solution_name = (j) => (archive.variables[j] ? archive.variables[j].name : `x${j}`);
 
     // What can be shown in colour or along an axis: [key, text].
     run.columns = () => [
       ["fitness", "fitness"],
       ["age", "age (evaluation that found it)"],
       ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
+      ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness in ${scenario.name}`]),
     ];
 
@@ -88,6 +95,10 @@
       if (key === "age") return measured("evaluation", archive.evaluations);
       const j = +key.split(" ")[1];
       if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
+      if (key.startsWith("variable")) {
+        const values = of_solutions(j), axis = run.solution_axes()[j];
+        return { text: run.solution_name(j), values, axis, unit: Float32Array.from(values, axis.at) };
+      }
       if (key.startsWith("scenario")) return measured(`fitness in ${described.scenarios[j].name}`, described.scenarios[j].fitness, true);
       return measured(`component ${j + 1} (${Page.share(archive.plane_shares[j])} of the variance)`, column(archive.plane, j));
     };
@@ -144,13 +155,17 @@
       const names = ["niche", "fitness", "evaluation"];
       const enter = (kind, name) => { while (names.includes(name)) name = `${kind} ${name}`; names.push(name); };
       for (const feature of run.features) enter("feature", feature.name);
-      for (let j = 0; j < run.width; j++) enter("solution", `x${j}`);
+      for (let j = 0; j < run.width; j++) enter("solution", run.solution_name(j));
       for (const scenario of described.scenarios) enter("scenario", `fitness in ${scenario.name}`);
       const lines = [names.map(as_text).map(quote).join(",")];
       for (let row = 0; row < n; row++) {
         if (!run.mask[row]) continue;
         const cells = [archive.niches[row], archive.fitness[row], archive.evaluations[row], ...run.features.map((f) => f.values[row])];
-        cells.push(...run.solution(row), ...described.scenarios.map((s) => (Number.isNaN(s.fitness[row]) ? "" : s.fitness[row])));
+        run.solution(row).forEach((value, j) => {
+          const labels = archive.variables[j] ? archive.variables[j].labels : [];
+          cells.push(labels.length ? quote(as_text(labels[value])) : value);
+        });
+        cells.push(...described.scenarios.map((s) => (Number.isNaN(s.fitness[row]) ? "" : s.fitness[row])));
         lines.push(cells.join(","));
       }
       return lines.join("\n") + "\n";

@@ -36,7 +36,7 @@
     put("elite-features", run.features.map((f, j) => bar(f.name, run.text(`feature ${j}`, row), f.unit[row])));
     const solution = run.solution(row), axes = run.solution_axes();
     // From 0 where a value can have either sign.
-    put("elite-solution", axes.map((axis, j) => bar(`x${j}`, axis.text(solution[j]), axis.at(solution[j]), axis.at(Math.max(axis.low, Math.min(axis.high, 0))))));
+    put("elite-solution", axes.map((axis, j) => bar(run.solution_name(j), axis.text(solution[j]), axis.at(solution[j]), axis.at(Math.max(axis.low, Math.min(axis.high, 0))))));
     Page.by("elite-solution").querySelector("summary").textContent = `Solution (${axes.length < solution.length ? `first ${axes.length} of ` : ""}${solution.length} values)`;
     const box = Page.by("elite-scenarios");
     box.hidden = !run.scenarios.length;

@@ -39,14 +39,14 @@
       return Page.make("th", { scope: "col", class: "number" }, mark, go, off);
     }));
     const drawings = run.kind ? known.map(drawing) : [];
-    const axes = run.solution_axes().slice(0, VALUES);
+    const axes = run.archive.named ? [] : run.solution_axes().slice(0, VALUES); // with names they are columns
     const lines = [
       ...(drawings.length ? [line("", drawings)] : []),
       ...run.columns().map(([key, text]) => line(key === "age" ? "evaluation" : text, known.map((row) => run.text(key, row)))),
-      ...axes.map((axis, j) => line(`x${j}`, known.map((row) => axis.text(run.solution(row)[j])))),
+      ...axes.map((axis, j) => line(run.solution_name(j), known.map((row) => axis.text(run.solution(row)[j])))),
     ];
     Page.fill(Page.by("pins-table"), Page.make("thead", {}, head), Page.make("tbody", {}, ...lines));
-    Page.by("pins-note").textContent = axes.length < run.width ? `Of solutions the first ${axes.length} of ${run.width} values are shown.` : "";
+    Page.by("pins-note").textContent = !run.archive.named && axes.length < run.width ? `Of solutions the first ${axes.length} of ${run.width} values are shown.` : "";
     drawings.forEach((box) => box.redraw && box.redraw());
   };
 

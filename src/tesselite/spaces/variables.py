@@ -1,0 +1,111 @@
+"""Variables: what the values of a solution's row are called, and how tables, pages and functions show them.
+
+Which values a row may have is the business of its space, in `solutions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One value of a row: its name, with the unit if it has one, and its bounds.
+
+    Values are whole numbers if `whole`; with `labels` they are the numbers of these.
+    """
+
+    name: str
+    low: float
+    high: float
+    whole: bool = False
+    labels: tuple[str, ...] = ()
+
+    def shown(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Values (n,) of rows as a table has them: labels, whole numbers, or as they are."""
+        if self.labels:
+            return np.array(self.labels)[values.astype(np.int64)]
+        return values.astype(np.int64) if self.whole else values
+
+    def read(self, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The inverse of `shown`; ValueError for what is not a label, or is no number."""
+        if not self.labels:
+            return np.asarray(column, dtype=np.float64)
+        numbers = {label: float(number) for number, label in enumerate(self.labels)}
+        unknown = next((value for value in column if value not in numbers), None)
+        if unknown is not None:
+            raise ValueError(f"expected {self.name} to be one of {', '.join(self.labels)}, got {unknown!r:.80}")
+        return np.array([numbers[value] for value in column])
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for files and the page."""
+        return {**asdict(self), "labels": list(self.labels)}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Variable:
+        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
+        name, labels = about["name"], tuple(about["labels"])
+        if not all(isinstance(text, str) for text in (name, *labels)):
+            raise TypeError(f"variable is {about!r}")
+        return cls(name, float(about["low"]), float(about["high"]), bool(about["whole"]), labels)
+
+
+def value_names(variables: Sequence[Variable], width: int, taken: Sequence[str]) -> list[str]:
+    """Columns of a table for the values of a row: x0, x1, ... without names; one that is taken gets a word in front."""
+    names, known = [], set(taken)
+    for name in [variable.name for variable in variables] or [f"x{j}" for j in range(width)]:
+        while name in known:
+            name = f"solution {name}"
+        known.add(name)
+        names.append(name)
+    return names
+
+
+def by_position(solutions: Any, names: Sequence[str]) -> Any:
+    """Solutions that are given as mappings, one or a list of them, as rows; anything else as it is."""
+    single = isinstance(solutions, Mapping)
+    rows = [solutions] if single else solutions
+    if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        return solutions
+    for row in rows:
+        if set(row) != set(names):
+            raise ValueError(f"solutions: expected values for {', '.join(names)}, got {', '.join(map(str, row))}")
+    return [[row[name] for name in names] for row in rows]
+
+
+class NamedValues(np.ndarray[Any, np.dtype[np.float64]]):
+    """A solution (width,), or a batch (n, width), whose values have names, too: `x["span_mm"]` beside `x[0]`.
+
+    What is computed from it is a plain array in all but type: it has no names any more.
+    """
+
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rows: npt.NDArray[Any], names: tuple[str, ...]) -> NamedValues:
+        """A view of these rows."""
+        named = rows.view(cls)
+        named.names = names
+        return named
+
+    def keys(self) -> tuple[str, ...]:
+        """The names, so that `f(**x)` and `dict(x)` work."""
+        return self.names
+
+    def copy(self, order: Any = "C") -> NamedValues:
+        """A copy, with names."""
+        return self.of(np.array(self, order=order), self.names)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        if key not in self.names:
+            known = ", ".join(self.names) or "without names"
+            raise KeyError(f"{key!r} is not a value of the solution; its values are {known}")
+        j = self.names.index(key)
+        return super().__getitem__(j) if self.ndim == 1 else self.view(np.ndarray)[:, j]
