@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PACKAGE := .venv/.package
 TOOLS := .venv/.tools
+DOCS := .venv/.docs
 CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
 
-.PHONY: demo test test-slow lint format bench reproduction clean
+.PHONY: demo test test-slow test-bounds lint format docs bench reproduction clean
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -31,6 +32,12 @@ format: $(TOOLS)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The site, build/site/index.html: executes the tutorials; every warning, broken link or missing name is an error.
+docs: $(DOCS)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/site
+	$(BIN)/python tools/check_site.py build/site
+	@echo "the site: build/site/index.html"
+
 # All reports in results/ and the pages that stand on them, from the stored trials.
 reproduction: $(PACKAGE)
 	$(BIN)/python tools/reproduction.py
@@ -54,11 +61,15 @@ $(TOOLS): $(PACKAGE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
+$(DOCS): $(PACKAGE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
 .venv-bench/.installed: pyproject.toml benchmarks/requirements.txt
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements.txt -e .
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

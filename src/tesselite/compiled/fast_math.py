@@ -201,7 +201,7 @@ def normals_of_words(key: np.uint64, first: np.uint64, n: int, words: Any, radiu
 
 @kernel(inline="always")
 def sincos(x: float) -> tuple[float, float]:
-    """(sin(x), cos(x)), within 3e-16 for |x| up to 1e5; for use in compiled objectives. NaN where x is not finite."""
+    """Sine and cosine of x, for compiled objectives: within 3e-16 for abs(x) up to 1e5; NaN where x is not finite."""
     k = np.rint(x * _TWO_OVER_PI)
     a = fma(-k, _PIO2[0], x)
     a = fma(-k, _PIO2[1], a)

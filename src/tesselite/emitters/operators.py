@@ -25,6 +25,8 @@ from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, ca
 from tesselite.emitters import breeding
 from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 
+__all__ = ["gaussian", "iso_line", "operator", "polynomial", "resample", "sbx"]
+
 Bounds = Literal["clip", "reflect"]
 Floats = npt.NDArray[np.float64]
 VariationFunction = Callable[[Rows, Any, np.random.Generator], Rows]
