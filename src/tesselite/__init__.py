@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tesselite.runs.run import illuminate, resume, run
     from tesselite.search.map_elites import MapElites, NothingValid
     from tesselite.spaces.features import FeatureSpace, Scale
-    from tesselite.spaces.solutions import Box, Levels, SolutionSpace
+    from tesselite.spaces.solutions import Box, Levels, Reals, SolutionSpace
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -44,6 +44,7 @@ _HOME = {
     "NothingValid": "search.map_elites",
     "Problem": "problems.problem",
     "Run": "runs.carry_on",
+    "Reals": "spaces.solutions",
     "Scale": "spaces.features",
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
@@ -80,6 +81,7 @@ __all__ = [
     "NothingValid",
     "Problem",
     "Run",
+    "Reals",
     "Scale",
     "SolutionSpace",
     "Status",

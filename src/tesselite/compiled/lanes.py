@@ -200,6 +200,18 @@ def spread(typing: Any, value: Any) -> Any:
 
 
 @_operation
+def fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c with one rounding, where each is lanes or a float."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+        target = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
+        return builder.call(target, [_spread(builder, arg) for arg in args])
+
+    return lanes(a, b, c), generate
+
+
+@_operation
 def magnitude(typing: Any, value: Any) -> Any:
     """Lanes without their signs."""
 

@@ -1,7 +1,7 @@
 """Which solutions next: emitters, and the operators that make offspring from parents.
 
 Public: `Emitter`, the base of your own; `uniform`, parents drawn uniformly; `curiosity`, parents whose offspring did
-well. The operators themselves are public as `tesselite.variation`.
+well; `cma_me` and `cma_mae`, strategies of CMA-ES. The operators themselves are public as `tesselite.variation`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tesselite.emitters.cma_emitters import cma_mae, cma_me
     from tesselite.emitters.curious_parents import curiosity
     from tesselite.emitters.emitter import Emitter
     from tesselite.emitters.uniform_parents import uniform
 
-_HOME = {"Emitter": "emitter", "curiosity": "curious_parents", "uniform": "uniform_parents"}
+_HOME = {
+    "Emitter": "emitter",
+    "cma_mae": "cma_emitters",
+    "cma_me": "cma_emitters",
+    "curiosity": "curious_parents",
+    "uniform": "uniform_parents",
+}
 
-__all__ = ["Emitter", "curiosity", "uniform"]
+__all__ = ["Emitter", "cma_mae", "cma_me", "curiosity", "uniform"]
 
 
 def __getattr__(name: str) -> Any:

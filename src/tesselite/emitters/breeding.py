@@ -27,7 +27,7 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 
 
 @kernel(inline="always")
-def _bounded(x: float, low: float, high: float, mode: float) -> float:
+def bounded(x: float, low: float, high: float, mode: float) -> float:
     """x inside [low, high]: moved to the nearest bound, or folded back as often as it takes.
 
     What is infinite is moved to the nearest bound in any case, NaN to the lower one.
@@ -37,6 +37,13 @@ def _bounded(x: float, low: float, high: float, mode: float) -> float:
         folded = np.fmod(abs(0.5 * x - 0.5 * low), span)  # half of it: the whole may be more than a double holds
         x = low + 2.0 * (span - folded if folded > 0.5 * span else folded)
     return min(max(x, low), high) if x == x else low
+
+
+@kernel(inline="always")
+def _span(low: float, high: float) -> float:
+    """The length of an axis, which steps are shares of; 1 where it has no bounds (`Reals`)."""
+    span = high - low
+    return span if span < np.inf else 1.0
 
 
 @kernel(allocates=False)
@@ -108,7 +115,7 @@ def _normal_steps(brood: Any, first: int, second: int, sigma: float, line: float
     words = (width + 1 + second) // 2
     steps = np.empty(width)
     for j in range(width):
-        steps[j] = sigma * (brood.high[j] - brood.low[j])
+        steps[j] = sigma * _span(brood.low[j], brood.high[j])
     random_words, radius = np.empty(FETCHED * words, np.uint64), np.empty(FETCHED * words)
     noise = np.empty(2 * FETCHED * words)
     for start in range(0, n, FETCHED):
@@ -130,7 +137,7 @@ def _normal_steps(brood: Any, first: int, second: int, sigma: float, line: float
                 for j in range(width):
                     x = brood.elites[mother, j]
                     moved = x + steps[j] * noise[drawn + j] + along * (brood.elites[father, j] - x)
-                    out[i, j] = _bounded(moved, brood.low[j], brood.high[j], mode)
+                    out[i, j] = bounded(moved, brood.low[j], brood.high[j], mode)
 
 
 @variation_block
@@ -159,8 +166,8 @@ def polynomial(brood: Any, first: int) -> None:
             if unit_uniform(random_word(brood.key, at)) < probability:
                 u = unit_uniform(random_word(brood.key, at + _U1))
                 step = (2.0 * u) ** power - 1.0 if u < 0.5 else 1.0 - (2.0 * (1.0 - u)) ** power
-                x += (brood.high[j] - brood.low[j]) * step
-            out[i, j] = _bounded(x, brood.low[j], brood.high[j], mode)
+                x += _span(brood.low[j], brood.high[j]) * step
+            out[i, j] = bounded(x, brood.low[j], brood.high[j], mode)
 
 
 @variation_block
@@ -181,7 +188,7 @@ def sbx(brood: Any, first: int) -> None:
                 if coin & _U1:  # one of the two children of the pair; its lowest bit plays no part above
                     beta = -beta
                 x = 0.5 * ((x + y) + beta * (x - y))
-            out[i, j] = _bounded(x, brood.low[j], brood.high[j], mode)
+            out[i, j] = bounded(x, brood.low[j], brood.high[j], mode)
 
 
 @variation_block

@@ -28,6 +28,8 @@ class Emitter(ABC):
     asynchronous = False
     islands = False
     wants_improvement = True  # `Added.improvement` costs a look-up of each row
+    batch_size: int | None = None  # the batches that suit it, and the largest that it can give; None: any
+    threads = 1  # how many it may use, which must not change what it gives
 
     space: SolutionSpace
     seed: int

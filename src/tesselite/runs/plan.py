@@ -220,7 +220,7 @@ def fingerprint(problem: Problem) -> str:
     digest = hashlib.sha256(repr((kind, features.names, scales, problem.direction, problem.floor)).encode())
     for values in (features.low, features.high):
         digest.update(values.tobytes())
-    for name in ("low", "high", "values"):  # of a Box, of Levels; other spaces have none
+    for name in ("low", "high", "values", "start", "scale"):  # of Box, Levels and Reals; other spaces have none
         digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
     digest.update("".join(map(repr, getattr(solutions, "variables", ()))).encode())
     digest.update(problem.variant.encode())

@@ -84,6 +84,20 @@ def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...
     return names, pairs
 
 
+def _per_axis(name: str, given: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:
+    """A value for each of n axes; ValueError unless there are one or n, and finite."""
+    expected = f"a finite number, or {n} of them"
+    values = as_floats(name, given, expected)
+    if values.shape not in ((), (n,)) or not np.isfinite(values).all():
+        raise ValueError(f"{name}: expected {expected}, got {shown(given)}")
+    # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
+    return np.array(np.broadcast_to(values, (n,)))
+
+
+def _axes(values: npt.NDArray[np.float64]) -> str:
+    return f"{values[0]:g}" if (values == values[0]).all() else f"<{len(values)} values>"
+
+
 class Box:
     """Vectors of n real values between bounds, which are scalars or one value per axis.
 
@@ -105,22 +119,13 @@ class Box:
             n, low, high = len(self.names), bounds[:, 0].tolist(), bounds[:, 1].tolist()
         low, high = 0.0 if low is None else low, 1.0 if high is None else high
         n = _checked_n(n)
-        self.low = self._per_axis("low", low, n)
-        self.high = self._per_axis("high", high, n)
+        self.low = _per_axis("low", low, n)
+        self.high = _per_axis("high", high, n)
         if not (self.low < self.high).all():
             axis = int(np.argmin(self.low < self.high))
             raise ValueError(f"expected low < high, got {self.low[axis]} and {self.high[axis]} on {self._axis(axis)}")
         if (self.high > np.finfo(np.float64).max + self.low).any():
             raise ValueError("expected bounds whose difference is a finite number")
-
-    @staticmethod
-    def _per_axis(name: str, bound: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:
-        expected = f"a finite number, or {n} of them"
-        values = as_floats(name, bound, expected)
-        if values.shape not in ((), (n,)) or not np.isfinite(values).all():
-            raise ValueError(f"{name}: expected {expected}, got {shown(bound)}")
-        # A copy: the caller's array stays theirs, and compiled code sees one (writable) type of array only.
-        return np.array(np.broadcast_to(values, (n,)))
 
     def _axis(self, j: int) -> str:
         return repr(self.names[j]) if self.names else f"axis {j}"
@@ -165,11 +170,32 @@ class Box:
         return rows
 
     def __repr__(self) -> str:
-        def shown(values: npt.NDArray[np.float64]) -> str:
-            return f"{values[0]:g}" if (values == values[0]).all() else f"<{len(values)} values>"
-
         named = f" ({', '.join(self.names[:6])}{', ...' if self.width > 6 else ''})" if self.names else ""
-        return f"Box({self.width}, {shown(self.low)}, {shown(self.high)}){named}"
+        return f"Box({self.width}, {_axes(self.low)}, {_axes(self.high)}){named}"
+
+class Reals(Box):
+    """Vectors of n real values without bounds; random ones are normal around `start`, with standard deviation `scale`.
+
+    Both are scalars or one value per axis. Steps of operators are in the units of the values, where those in a `Box`
+    are shares of its sides. The bounds are the largest numbers that there are: every value is finite.
+    """
+
+    def __init__(self, n: int, start: float | Sequence[float] = 0.0, scale: float | Sequence[float] = 1.0) -> None:
+        self.names: tuple[str, ...] = ()
+        n = _checked_n(n)
+        largest = float(np.finfo(np.float64).max)
+        self.low, self.high = np.full(n, -largest), np.full(n, largest)
+        self.start = _per_axis("start", start, n)
+        self.scale = _per_axis("scale", scale, n)
+        if not (self.scale > 0).all():
+            raise ValueError(f"scale: expected numbers above 0, got {shown(scale)}")
+
+    def random(self, n: int, rng: np.random.Generator) -> Rows:
+        """Draw n solutions around the start, shape (n, width)."""
+        return np.clip(self.start + self.scale * rng.standard_normal((n, self.width)), self.low, self.high)
+
+    def __repr__(self) -> str:
+        return f"Reals({self.width}, {_axes(self.start)}, {_axes(self.scale)})"
 
 
 class Levels:

@@ -1,0 +1,441 @@
+"""CMA-ME and CMA-MAE: strategies of CMA-ES that search for what is new or better in the archive.
+
+Fontaine, Togelius, Nikolaidis and Hoover, "Covariance Matrix Adaptation for the Rapid Illumination of Behavior Space",
+GECCO 2020 (`cma_me`); Fontaine and Nikolaidis, "Covariance Matrix Adaptation MAP-Annealing", GECCO 2023 (`cma_mae`).
+The evolution strategy itself is in `cma_es`.
+
+Solutions are given in turn: the samples of strategy 0, of strategy 1, and so on, around and around. A strategy learns
+when all its samples have been told of, whatever the size of the batches. A batch has at most one generation of each;
+where it would need the rest of a generation and the next one of the same strategy, the rest is given up.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Added, Archive, Status
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.checks import checked_count
+from tesselite.base.numbers import as_float
+from tesselite.base.seeds import Purpose, key
+from tesselite.compiled.fast_math import fill_normals, random_word, uniform_index
+from tesselite.compiled.kernels import kernel
+from tesselite.emitters.cma_es import COVARIANCES, LARGEST_FULL, Covariance, Setting, Strategies
+from tesselite.emitters.emitter import Emitter
+from tesselite.emitters.thresholds import Thresholds
+from tesselite.spaces.solutions import Box, Reals, Rows, SolutionSpace
+
+Kind = Literal["improvement", "random_direction", "optimizing"]
+
+_CLASS = np.array([0, 2, 1, -1])  # of rejected, new, improved and invalid rows
+
+
+class Cma(Emitter):
+    """What CMA-ME and CMA-MAE share: the strategies, and the order in which their samples are given and told of."""
+
+    name: str
+
+    def __init__(
+        self,
+        *,
+        emitters: int,
+        batch: int,
+        sigma: float | None,
+        cm: float,
+        covariance: Covariance | None,
+        mirrored: bool,
+        anti: bool,
+    ) -> None:
+        self.emitters = checked_count("emitters", emitters)
+        self.batch = checked_count("batch", batch)
+        if self.batch < 4:
+            raise ValueError(f"batch: expected at least 4 samples for each emitter, got {batch!r}")
+        self.sigma = None if sigma is None else _between("sigma", sigma, 0.0, 1e100)
+        self.cm = _between("cm", cm, 0.0, 1.0)
+        if covariance is not None and covariance not in COVARIANCES:
+            raise ValueError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
+        self.covariance = covariance
+        self.mirrored, self.anti = bool(mirrored), bool(anti)
+        self.batch_size = self.emitters * self.batch
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space, which has to be one of real vectors."""
+        super().begin(space, seed)
+        if not isinstance(space, Box):
+            raise ValueError(f"emitter: {self.name} needs a Box or Reals space, got {space!r}")
+        bounded = not isinstance(space, Reals)
+        if self.sigma is None:
+            self.sigma = 0.2 if bounded else 0.5
+        if self.covariance is None:
+            self.covariance = "full" if space.width <= LARGEST_FULL else "separable"
+        self._unit = space.high - space.low if bounded else np.ones(space.width)
+        setting = Setting(
+            n=space.width,
+            batch=self.batch,
+            covariance=COVARIANCES.index(self.covariance),
+            mirrored=self.mirrored,
+            anti=self.anti,
+            cm=self.cm,
+            sigma=self.sigma,
+            unit=self._unit,
+            low=space.low,
+            high=space.high,
+        )
+        self._key = key(seed, Purpose.EMITTER)
+        self._strategies = Strategies(self.emitters, setting, self._key)
+        self._restart = np.ones(self.emitters, np.int64)
+        if isinstance(space, Reals):
+            for i in range(self.emitters):
+                self._strategies.start(i, space.start)
+            self._restart[:] = 0
+        self._rows = np.empty((self.emitters, self.batch, space.width))  # the samples of a generation of each
+        self._sampled = np.zeros(self.emitters, np.bool_)
+        self._classes = np.zeros((self.emitters, self.batch), np.int64)
+        self._values = np.zeros((self.emitters, self.batch))
+        self._at = 0  # the row that is given next
+        self._out = 0  # rows that are out
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def ask(self, archive: Archive, n: int, first: int) -> Rows:
+        """The next n samples; those of a strategy that begins anew are around an elite."""
+        if n > self.batch_size:
+            raise ValueError(
+                f"batch_size: expected at most {self.batch_size} = {self.emitters} emitters x {self.batch}, got {n}; "
+                "give smaller batches, or the emitter more emitters"
+            )
+        started = self._at % self.batch
+        if n > self.batch_size - started:
+            i = self._at // self.batch
+            self._strategies.stack.generation[i] += 1
+            self._sampled[i] = False
+            self._at -= started
+        self.look_at(archive)
+        for start, stop in self._turns(n):
+            self._sample(archive, start // self.batch, -(-stop // self.batch))
+        flat = self._rows.reshape(self.batch_size, -1)
+        parts = [flat[start:stop] for start, stop in self._turns(n)]
+        self._out = n
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _turns(self, n: int) -> list[tuple[int, int]]:
+        """The next n rows as one or two spans of rows."""
+        end = self._at + n
+        if end <= self.batch_size:
+            return [(self._at, end)]
+        return [(self._at, self.batch_size), (0, end - self.batch_size)]
+
+    def _sample(self, archive: Archive, start: int, stop: int) -> None:
+        """Have samples of strategies [start, stop)."""
+        missing = [i for i in range(start, stop) if not self._sampled[i]]
+        if not missing:
+            return
+        for i in missing:
+            if self._restart[i]:
+                word = _index(self._key, self.emitters + i, self._strategies.stack.generation[i], len(archive))
+                self._strategies.start(i, archive.solutions[word] / self._unit)
+                self._restart[i] = 0
+                self.started(i, archive)
+        self._sampled[missing] = True
+        self._in_threads(lambda a, b: self._strategies.sample(a, b, self._rows), missing[0], missing[-1] + 1)
+
+    def _in_threads(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
+        """work(a, b) for consecutive parts of [start, stop), one for each thread; every strategy is in one of them."""
+        n = min(self.threads, stop - start)
+        if n <= 1:
+            work(start, stop)
+            return
+        cuts = [start + (stop - start) * k // n for k in range(n + 1)]
+        others = [_pool(n - 1).submit(work, cuts[k], cuts[k + 1]) for k in range(1, n)]
+        try:
+            work(cuts[0], cuts[1])
+        finally:
+            for other in others:
+                other.result()
+
+    # -- telling ---------------------------------------------------------------------------------------------------
+
+    def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
+        """Note the worth of rows that it has given; strategies whose generation is whole learn from it."""
+        if not self._out:
+            return  # random solutions of the beginning
+        n, self._out = len(solutions), 0
+        classes, values = self.judge(evaluated, added)
+        done = 0
+        for start, stop in self._turns(n):
+            self._classes.reshape(-1)[start:stop] = classes[done : done + stop - start]
+            self._values.reshape(-1)[start:stop] = values[done : done + stop - start]
+            done += stop - start
+            whole = start // self.batch, stop // self.batch
+            if whole[1] > whole[0]:
+                self._learn(*whole)
+        self._at = (self._at + n) % self.batch_size
+
+    def _learn(self, start: int, stop: int) -> None:
+        parents = self.parents()
+        self._in_threads(
+            lambda a, b: self._strategies.update(a, b, self._classes, self._values, parents, self._restart),
+            start,
+            stop,
+        )
+        self._sampled[start:stop] = False
+
+    # -- what differs ----------------------------------------------------------------------------------------------
+
+    def look_at(self, archive: Archive) -> None:
+        """Note what `judge` will need to know of the archive."""
+        self._sign, self._n_niches = archive.sign, archive.n_niches
+
+    def started(self, i: int, archive: Archive) -> None:
+        """Strategy i begins anew."""
+
+    def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """A class and a value for each row, by which they are ranked, the highest first."""
+        raise NotImplementedError
+
+    def parents(self) -> npt.NDArray[np.int64]:
+        """How many of the best samples of each strategy count: one half."""
+        return np.full(self.emitters, self.batch // 2)
+
+    # -- keeping ---------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The strategies, and how far their generations have come."""
+        return self._strategies.state() | {
+            "at": np.array([self._at]),
+            "restart": self._restart,
+            "classes": self._classes,
+            "values": self._values,
+        }
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned; samples follow from it."""
+        if not state:
+            return
+        self._strategies.restore(state)
+        self._at, self._out = int(state["at"][0]), 0
+        self._restart[:], self._classes[:], self._values[:] = state["restart"], state["classes"], state["values"]
+        self._sampled[:] = False
+
+    def __str__(self) -> str:
+        words = {**self.words(), "emitters": self.emitters, "batch": self.batch, "sigma": self.sigma, "cm": self.cm}
+        words |= {"covariance": self.covariance, "mirrored": int(self.mirrored), "anti": int(self.anti)}
+        return f"{self.name}:" + ",".join(f"{name}={value}" for name, value in words.items() if value is not None)
+
+    def words(self) -> dict[str, Any]:
+        """Its own parameters, for its name."""
+        return {}
+
+
+class CmaMae(Cma):
+    """See `cma_mae`."""
+
+    name = "cma_mae"
+    wants_improvement = False
+
+    def __init__(self, *, alpha: float, threshold_min: float | None, **shared: Any) -> None:
+        super().__init__(**shared)
+        self.alpha = _between("alpha", alpha, 0.0, 1.0)
+        self.threshold_min = None if threshold_min is None else as_float("threshold_min", threshold_min, "a number")
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space."""
+        super().begin(space, seed)
+        self.thresholds = Thresholds(self.alpha)
+
+    def look_at(self, archive: Archive) -> None:
+        """Note which fitness is the least of interest."""
+        super().look_at(archive)
+        if self.threshold_min is not None or archive.floor is not None:
+            floor = archive.floor if self.threshold_min is None else self.threshold_min
+            self._least = self._sign * float(floor or 0.0)
+            return
+        fitness = archive.arrays().fitness[: len(archive)] * self._sign
+        worst, best = float(fitness.min()), float(fitness.max())
+        self._least = worst - ((best - worst) or abs(worst) or 1.0)
+
+    def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """The worth of a row is what it exceeds its niche's threshold by."""
+        fitness = self._sign * evaluated.fitness
+        worth = self.thresholds.judge(self._n_niches, added.niches, fitness, self._least)
+        return np.where(added.niches >= 0, 0, -1), worth
+
+    def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:
+        """Thresholds go with the elites."""
+        self.thresholds.renumber(before, after)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The thresholds, too."""
+        return super().state() | self.thresholds.state()
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned."""
+        super().restore(state)
+        if state:
+            self.thresholds.restore(state)
+
+    def words(self) -> dict[str, Any]:
+        """Its own parameters, for its name."""
+        return {"alpha": self.alpha, "threshold_min": self.threshold_min}
+
+
+class CmaMe(Cma):
+    """See `cma_me`."""
+
+    name = "cma_me"
+
+    def __init__(self, *, kind: Kind, **shared: Any) -> None:
+        super().__init__(**shared)
+        if kind not in get_args(Kind):
+            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {kind!r}")
+        self.kind = kind
+        self.wants_improvement = kind == "improvement"
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space."""
+        super().begin(space, seed)
+        self._directions: npt.NDArray[np.float64] | None = None
+
+    def look_at(self, archive: Archive) -> None:
+        """Draw the first directions, now that it is known how many features there are."""
+        super().look_at(archive)
+        if self.kind == "random_direction" and self._directions is None:
+            self._directions = np.empty((self.emitters, archive.tessellation.space.n))
+            for i in range(self.emitters):
+                self.started(i, archive)
+
+    def started(self, i: int, archive: Archive) -> None:
+        """A new direction in feature space for strategy i."""
+        if self._directions is not None:
+            d = self._directions.shape[1]
+            drawn = np.empty(d + d % 2)
+            word = _word(self._key, 2 * self.emitters + i, self._strategies.stack.generation[i])
+            fill_normals(word, np.uint64(0), drawn)
+            space = archive.tessellation.space
+            self._directions[i] = drawn[:d] * (space.high - space.low)
+
+    def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """New niches before better elites before the others; of those, by improvement, by direction or by fitness."""
+        classes = _CLASS[added.status]
+        if self.kind == "optimizing":
+            return np.minimum(classes, 0), np.where(classes < 0, -np.inf, self._sign * evaluated.fitness)
+        if self.kind == "improvement":
+            assert added.improvement is not None
+            return classes, np.where(classes < 0, -np.inf, added.improvement)
+        assert self._directions is not None
+        whose = np.concatenate([np.arange(*span) for span in self._turns(len(classes))]) // self.batch
+        features = np.where((classes < 0)[:, None], 0.0, evaluated.features)
+        return classes, (features * self._directions[whose]).sum(1)
+
+    def parents(self) -> npt.NDArray[np.int64]:
+        """All that entered the archive; one half to optimise."""
+        if self.kind == "optimizing":
+            return super().parents()
+        return (self._classes > 0).sum(1)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The directions, too."""
+        return super().state() | ({} if self._directions is None else {"directions": self._directions})
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned."""
+        super().restore(state)
+        self._directions = state["directions"].copy() if "directions" in state else None
+
+    def words(self) -> dict[str, Any]:
+        """Its own parameters, for its name."""
+        return {"kind": self.kind}
+
+
+def cma_mae(
+    alpha: float = 0.01,
+    *,
+    emitters: int = 15,
+    batch: int = 36,
+    sigma: float | None = None,
+    cm: float = 0.5,
+    covariance: Covariance | None = None,
+    mirrored: bool = True,
+    anti: bool = True,
+    threshold_min: float | None = None,
+) -> Emitter:
+    """CMA-MAE: strategies of CMA-ES that climb what exceeds slowly rising thresholds; the best for long runs.
+
+    `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
+    strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
+    its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. `covariance` is "full"
+    (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
+    is where thresholds begin, the least fitness of interest: by default the problem's floor; without one, as far below
+    the worst elite as the best is above it.
+    """
+    return CmaMae(
+        alpha=alpha,
+        threshold_min=threshold_min,
+        emitters=emitters,
+        batch=batch,
+        sigma=sigma,
+        cm=cm,
+        covariance=covariance,
+        mirrored=mirrored,
+        anti=anti,
+    )
+
+
+def cma_me(
+    kind: Kind = "improvement",
+    *,
+    emitters: int = 15,
+    batch: int = 36,
+    sigma: float | None = None,
+    cm: float = 1.0,
+    covariance: Covariance | None = None,
+    mirrored: bool = False,
+    anti: bool = False,
+) -> Emitter:
+    """CMA-ME: strategies of CMA-ES that rank what is new before what is better, and begin anew when nothing is either.
+
+    `kind` "improvement" ranks by improvement, "random_direction" by the way along a random direction in feature space,
+    and "optimizing" by fitness alone. The others are those of `cma_mae`; the defaults are as published.
+    """
+    return CmaMe(
+        kind=kind,
+        emitters=emitters,
+        batch=batch,
+        sigma=sigma,
+        cm=cm,
+        covariance=covariance,
+        mirrored=mirrored,
+        anti=anti,
+    )
+
+
+def _between(name: str, value: float, low: float, high: float) -> float:
+    expected = f"a number above {low:g}, at most {high:g}"
+    number = as_float(name, value, expected)
+    if not (low < number <= high and math.isfinite(number)):
+        raise ValueError(f"{name}: expected {expected}, got {value!r}")
+    return number
+
+
+@functools.cache
+def _pool(n: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n)
+
+
+@kernel()
+def _word(key: Any, stream: int, counter: int) -> Any:
+    """Word `counter` of a stream of its own."""
+    return random_word(random_word(key, np.uint64(stream)), np.uint64(counter))
+
+
+@kernel()
+def _index(key: Any, stream: int, counter: int, n: int) -> int:
+    """A uniform whole number below n from that word."""
+    return uniform_index(random_word(random_word(key, np.uint64(stream)), np.uint64(counter)), n)

@@ -1,0 +1,397 @@
+"""CMA-ES: several evolution strategies side by side, compiled. Who ranks their samples is decided elsewhere.
+
+Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv 1604.00772, with a Cholesky factor A of the covariance C = A A'
+instead of its root, and the step-size path in the coordinates of the samples: x = m + sigma A z, and <z> where the
+tutorial has C^(-1/2) <y>. The factor is taken anew only when C has changed by a part of itself. Three covariances:
+
+- full: n^2 numbers; the choice for up to some hundred variables;
+- separable: variances alone. Ros and Hansen, "A Simple Modification in CMA-ES Achieving Linear Time and Space
+  Complexity", PPSN 2008;
+- limited memory: a few directions, LM-MA-ES. Loshchilov, Glasmachers and Beyer, "Large Scale Black-Box Optimization by
+  Limited-Memory Matrix Adaptation", IEEE TEVC 23 (2), 2019.
+
+Ours are: mirrored samples (z and -z); the worst samples pushing the mean away as the best pull it ("anti": weights w/2
+and -w/2, which halves the random walk where fitness says nothing; mirrored samples need it, or sigma shrinks too fast);
+and bounds by folding: a strategy lives in an unbounded space, and what is evaluated is its sample reflected at the
+bounds, as often as it takes. Nothing is drawn again, and no step has to be repaired.
+
+Everything a strategy draws is a function of its key and of the number of its generation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.compiled.fast_math import normals_of_words, random_word
+from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES, aligned_zeros, fused, load, spread, store
+from tesselite.emitters.breeding import REFLECT, bounded
+from tesselite.emitters.cma_algebra import add_products, combine, factorise, multiply_upper, padded
+
+Covariance = Literal["full", "separable", "limited"]
+COVARIANCES: tuple[Covariance, ...] = ("full", "separable", "limited")
+_FULL, _SEPARABLE, _LIMITED = range(3)
+
+LARGEST_FULL = 256  # values up to which the full covariance is the default
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Setting(NamedTuple):
+    """What all strategies of a stack share: n values, `batch` samples a generation, and how they are used."""
+
+    n: int
+    batch: int
+    covariance: int
+    mirrored: bool
+    anti: bool
+    cm: float  # learning rate of the mean
+    sigma: float  # the first one
+    unit: Floats  # (n,) what one of a strategy's own units is in the space of solutions
+    low: Floats  # (n,) bounds of solutions
+    high: Floats
+
+
+class Stack(NamedTuple):
+    """The state of k strategies; w is n padded to whole lanes.
+
+    `matrix` holds the upper half of C (k, w, w), the variances (k, 1, w), or the directions (k, m, w); `factor` the
+    upper half of A' that was taken at generation `factored`, the deviations, or nothing. `age` counts generations since
+    the start or restart, `generation` all of them. The samples z and y (k, rows, w) follow from the rest.
+    """
+
+    mean: Floats
+    sigma: Floats
+    path_c: Floats
+    path_s: Floats
+    matrix: Floats
+    factor: Floats
+    age: Ints
+    factored: Ints
+    generation: Ints
+    z: Floats
+    y: Floats
+
+
+_KEPT = ("mean", "sigma", "path_c", "path_s", "age", "factored", "generation")
+
+
+class Strategies:
+    """k strategies of CMA-ES that do not know of each other."""
+
+    def __init__(self, k: int, setting: Setting, key: np.uint64) -> None:
+        n, w = setting.n, padded(setting.n)
+        directions = 4 + int(3 * math.log(n))
+        self.setting, self.key, self.k = setting, key, k
+        height, factor = ((w, w), (1, 1), (directions, 0))[setting.covariance]
+        drawn = (setting.batch + 1) // 2 if setting.mirrored else setting.batch
+        self.stack = Stack(
+            mean=aligned_zeros(k, w),
+            sigma=np.zeros(k),
+            path_c=aligned_zeros(k, w),
+            path_s=aligned_zeros(k, w),
+            matrix=aligned_zeros(k, height, w),
+            factor=aligned_zeros(k, factor, w),
+            age=np.zeros(k, np.int64),
+            factored=np.zeros(k, np.int64),
+            generation=np.zeros(k, np.int64),
+            z=aligned_zeros(k, drawn, w),
+            y=aligned_zeros(k, drawn, w),
+        )
+
+    def start(self, i: int, mean: Floats) -> None:
+        """Let strategy i begin at this mean (n,), in its units, with everything that it has learned forgotten."""
+        stack, setting = self.stack, self.setting
+        stack.mean[i, : setting.n] = mean
+        stack.sigma[i] = setting.sigma
+        for array in (stack.path_c, stack.path_s, stack.matrix, stack.factor):
+            array[i] = 0.0
+        stack.age[i] = stack.factored[i] = 0
+        if setting.covariance != _LIMITED:
+            axes = np.arange(setting.n)
+            rows = axes if setting.covariance == _FULL else 0
+            stack.matrix[i, rows, axes] = stack.factor[i, rows, axes] = 1.0
+
+    def sample(self, start: int, stop: int, out: Floats) -> None:
+        """Write the samples of strategies [start, stop) to their rows of `out` (k, batch, n); always the same."""
+        sample(self.setting, self.stack, self.key, start, stop, out)
+
+    def update(self, start: int, stop: int, classes: Ints, values: Floats, parents: Ints, restart: Ints) -> None:
+        """Learn from ranks: rows with a higher class, and of equals with a higher value, are better.
+
+        `classes` and `values` are (k, batch). `parents` (k,) says how many of the best count; none of them, or
+        anything that cannot go on, sets `restart` (k,) to 1.
+        """
+        update(self.setting, self.stack, start, stop, classes, values, parents, restart)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Everything that is to be remembered, without padding and the halves of matrices that are 0."""
+        n, stack = self.setting.n, self.stack
+        rows, columns = self._kept_half()
+        kept = {name: getattr(stack, name) for name in _KEPT}
+        kept |= {name: kept[name][:, :n] for name in ("mean", "path_c", "path_s")}
+        return kept | {"matrix": stack.matrix[:, rows, columns], "factor": self._factor(stack.factor, rows, columns)}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned; ValueError if it is that of other strategies."""
+        n, stack = self.setting.n, self.stack
+        rows, columns = self._kept_half()
+        for name in _KEPT:
+            whole = getattr(stack, name)
+            part = whole[:, :n] if whole.ndim == 2 else whole
+            _copy(name, state[name], part)
+        _copy("matrix", state["matrix"], stack.matrix[:, rows, columns])
+        stack.matrix[:, rows, columns] = state["matrix"]
+        if stack.factor.size:
+            _copy("factor", state["factor"], stack.factor[:, rows, columns])
+            stack.factor[:, rows, columns] = state["factor"]
+
+    def _kept_half(self) -> tuple[Any, Any]:
+        n = self.setting.n
+        if self.setting.covariance == _FULL:
+            return np.triu_indices(n)
+        return slice(None), slice(n)
+
+    @staticmethod
+    def _factor(factor: Floats, rows: Any, columns: Any) -> Floats:
+        return factor[:, rows, columns] if factor.size else np.empty(0)
+
+
+def _copy(name: str, given: npt.NDArray[Any], to: npt.NDArray[Any]) -> None:
+    if given.shape != to.shape or given.dtype != to.dtype:
+        raise ValueError(
+            f"emitter: expected {name} of {to.shape} and {to.dtype}, got {given.shape} and {given.dtype}; "
+            "the state is that of another emitter"
+        )
+    to[...] = given
+
+
+# -- compiled ----------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def sample(setting: Any, stack: Any, key: Any, start: int, stop: int, out: Any) -> None:
+    """Draw z, turn it into y = A z, and write m + sigma y, in units and folded into the bounds, for strategies [start, stop)."""
+    n, batch, unit, low, high = setting.n, setting.batch, setting.unit, setting.low, setting.high
+    drawn, w = stack.z.shape[1], stack.z.shape[2]
+    words = drawn * w // 2
+    scratch, radius, lanes = np.empty(words, np.uint64), np.empty(words), np.empty(LANES)
+    for i in range(start, stop):
+        own = random_word(key, np.uint64(i))
+        z = stack.z[i].reshape(drawn * w)
+        normals_of_words(own, np.uint64(stack.generation[i] * words), words, scratch, radius, z)
+        _transform(setting, stack, i, lanes)
+        sigma = stack.sigma[i]
+        for row in range(batch):
+            p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
+            step = sign * sigma
+            for j in range(n):
+                x = unit[j] * (stack.mean[i, j] + step * stack.y[i, p, j])
+                if not (low[j] <= x <= high[j]):
+                    x = bounded(x, low[j], high[j], REFLECT)
+                out[i, row, j] = x
+
+
+@kernel(allocates=False)
+def _transform(setting: Any, stack: Any, i: int, lanes: Any) -> None:
+    """y = A z for the samples of strategy i."""
+    drawn, w = stack.z.shape[1], stack.z.shape[2]
+    z, y, at = stack.z, stack.y, i * drawn * w
+    if setting.covariance == _FULL:
+        multiply_upper(setting.n, drawn, z, at, stack.factor, i * w * w, y)
+        return
+    for p in range(drawn):
+        row = at + p * w
+        for c in range(0, w, LANES):
+            known = load(z, row + c)
+            store(y, row + c, known * load(stack.factor, i * w + c) if setting.covariance == _SEPARABLE else known)
+        if setting.covariance == _LIMITED:
+            directions = stack.matrix.shape[1]
+            rate = 1.0 / setting.n
+            for q in range(min(stack.age[i], directions)):
+                at_q = (i * directions + q) * w
+                along = rate * _inner(w, stack.matrix, at_q, y, row, lanes)
+                for c in range(0, w, LANES):
+                    kept = load(y, row + c) * (1.0 - rate)
+                    store(y, row + c, fused(along, load(stack.matrix, at_q + c), kept))
+                rate /= 1.5
+
+
+@kernel(allocates=False)
+def _inner(w: int, a: Any, at_a: int, b: Any, at_b: int, lanes: Any) -> float:
+    """The inner product of two rows of w values, one of them padded with 0: eight sums, in `lanes`, added up in order."""
+    sums = spread(0.0)
+    for c in range(0, w, LANES):
+        sums = fused(load(a, at_a + c), load(b, at_b + c), sums)
+    store(lanes, 0, sums)
+    total = 0.0
+    for lane in range(LANES):
+        total += lanes[lane]
+    return total
+
+
+@kernel()
+def update(
+    setting: Any, stack: Any, start: int, stop: int, classes: Any, values: Any, parents: Any, restart: Any
+) -> None:
+    """`Strategies.update`."""
+    n, batch = setting.n, setting.batch
+    drawn, w = stack.z.shape[1], stack.z.shape[2]
+    order, weights = np.empty(batch, np.int64), np.empty(batch)
+    pull, spread_weights = np.empty(drawn), np.empty(drawn)
+    mean_y, mean_z = np.empty(w), np.empty(w)
+    chosen, scaled = np.empty((drawn + 1, w)), np.empty((drawn + 1, w))
+    for i in range(start, stop):
+        stack.generation[i] += 1
+        stack.age[i] += 1
+        mu = parents[i]
+        _rank(classes[i], values[i], order)
+        best, worst = order[0], order[batch - 1]
+        flat = classes[i, best] == classes[i, worst] and not values[i, best] - values[i, worst] >= 1e-12
+        if mu == 0 or flat:
+            restart[i] = 1
+            continue
+        mueff = _positive_weights(mu, weights)
+        # How much each drawn vector counts for the mean, with its sign, and for the covariance.
+        pull[:], spread_weights[:] = 0.0, 0.0
+        for k in range(batch):
+            row = order[k]
+            p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
+            weight = weights[k] if k < mu else 0.0
+            if setting.anti:
+                pull[p] += sign * 0.5 * (weight - (weights[batch - 1 - k] if batch - 1 - k < mu else 0.0))
+            else:
+                pull[p] += sign * weight
+            spread_weights[p] += weight
+        combine(n, drawn, pull, stack.y, i * drawn * w, mean_y)
+        combine(n, drawn, pull, stack.z, i * drawn * w, mean_z)
+        step = setting.cm * stack.sigma[i]
+        for j in range(n):
+            stack.mean[i, j] += step * mean_y[j]
+        walk = 2.0 * mueff if setting.anti else mueff  # 1 / the sum of the squared weights of the mean
+        if setting.covariance == _LIMITED:
+            healthy = _learn_limited(setting, stack, i, mueff, walk, mean_z)
+        else:
+            healthy = _learn(setting, stack, i, mueff, walk, mean_y, mean_z, spread_weights, chosen, scaled)
+        if not healthy:
+            restart[i] = 1
+
+
+@kernel(allocates=False)
+def _rank(classes: Any, values: Any, order: Any) -> None:
+    """Row numbers, the best first; equals in the order of their rows. By insertion: there are few."""
+    for row in range(order.shape[0]):
+        k = row
+        while k > 0:
+            other = order[k - 1]
+            if classes[other] > classes[row] or (classes[other] == classes[row] and values[other] >= values[row]):
+                break
+            order[k] = other
+            k -= 1
+        order[k] = row
+
+
+@kernel(allocates=False)
+def _positive_weights(mu: int, weights: Any) -> float:
+    """Logarithmic weights of the mu best, with the sum 1; their effective number."""
+    total, squares = 0.0, 0.0
+    for k in range(mu):
+        weights[k] = np.log(mu + 0.5) - np.log(k + 1.0)
+        total += weights[k]
+    for k in range(mu):
+        weights[k] /= total
+        squares += weights[k] * weights[k]
+    return 1.0 / squares
+
+
+@kernel(allocates=False)
+def _learn(
+    setting: Any,
+    stack: Any,
+    i: int,
+    mueff: float,
+    walk: float,
+    mean_y: Any,
+    mean_z: Any,
+    weights: Any,
+    chosen: Any,
+    scaled: Any,
+) -> bool:
+    """Paths, step size and covariance of strategy i after a step; False if it has degenerated."""
+    n, drawn, w = setting.n, stack.z.shape[1], stack.z.shape[2]
+    full = setting.covariance == _FULL
+    cc = (4.0 + mueff / n) / (n + 4.0 + 2.0 * mueff / n)
+    cs = (mueff + 2.0) / (n + mueff + 5.0)
+    c1 = 2.0 / ((n + 1.3) ** 2 + mueff)
+    cmu = min(1.0 - c1, 2.0 * (mueff - 2.0 + 1.0 / mueff) / ((n + 2.0) ** 2 + mueff))
+    if not full:
+        c1 = min(1.0, c1 * (n + 2.0) / 3.0)
+        cmu = min(1.0 - c1, cmu * (n + 2.0) / 3.0)
+    damping = 1.0 + 2.0 * max(0.0, np.sqrt((mueff - 1.0) / (n + 1.0)) - 1.0) + cs
+    length = _walk(stack.path_s[i], n, cs, np.sqrt(cs * (2.0 - cs) * walk), mean_z)
+    slow = length / n / (1.0 - (1.0 - cs) ** (2.0 * stack.age[i])) < 2.0 + 4.0 / (n + 1.0)
+    _walk(stack.path_c[i], n, cc, np.sqrt(cc * (2.0 - cc) * walk) if slow else 0.0, mean_y)
+    decay = 1.0 - c1 * (1.0 if slow else 1.0 - cc * (2.0 - cc)) - cmu
+    rows = 0  # those that count, and the path
+    for p in range(drawn + 1):
+        weight = c1 if p == drawn else cmu * weights[p]
+        if weight > 0.0:
+            for c in range(0, w, LANES):
+                values = load(stack.path_c, i * w + c) if p == drawn else load(stack.y, (i * drawn + p) * w + c)
+                store(chosen, rows * w + c, values)
+                store(scaled, rows * w + c, values * weight)
+            rows += 1
+    matrix, largest, positive = stack.matrix, 0.0, True
+    if full:
+        add_products(n, decay, rows, scaled, chosen, matrix, i * w * w)
+        if (stack.age[i] - stack.factored[i]) * (c1 + cmu) * n > 0.5:
+            positive = factorise(n, matrix, i * w * w, stack.factor, i * w * w)
+            stack.factored[i] = stack.age[i]
+        for j in range(n):
+            largest = max(largest, matrix[i, j, j])
+    else:
+        for j in range(n):
+            variance = decay * matrix[i, 0, j]
+            for p in range(rows):
+                variance += scaled[p, j] * chosen[p, j]
+            matrix[i, 0, j] = variance
+            stack.factor[i, 0, j] = np.sqrt(variance)
+            largest = max(largest, variance)
+            positive &= variance > 0.0
+    stack.sigma[i] *= np.exp(min(1.0, 0.5 * cs / damping * (length / n - 1.0)))
+    deviation = stack.sigma[i] * np.sqrt(largest)
+    return positive and 1e-11 < deviation < 1e100
+
+
+@kernel(allocates=False)
+def _walk(path: Any, n: int, rate: float, gain: float, step: Any) -> float:
+    """path = (1 - rate) path + gain step; its squared length."""
+    total = 0.0
+    for j in range(n):
+        path[j] = (1.0 - rate) * path[j] + gain * step[j]
+        total += path[j] * path[j]
+    return total
+
+
+@kernel(allocates=False)
+def _learn_limited(setting: Any, stack: Any, i: int, mueff: float, walk: float, mean_z: Any) -> bool:
+    """Path, step size and directions of strategy i after a step; False if it has degenerated.
+
+    The rates are those of LM-MA-ES, which is for many more values than samples; they are kept below 1/2 for others.
+    """
+    n, batch = setting.n, setting.batch
+    cs = min(0.5, 2.0 * batch / n)
+    length = _walk(stack.path_s[i], n, cs, np.sqrt(cs * (2.0 - cs) * walk), mean_z)
+    rate = batch / n
+    for q in range(stack.matrix.shape[1]):
+        c = min(0.5, rate)
+        _walk(stack.matrix[i, q], n, c, np.sqrt(c * (2.0 - c) * walk), mean_z)
+        rate /= 4.0
+    stack.sigma[i] *= np.exp(min(1.0, 0.5 * cs * (length / n - 1.0)))
+    return 1e-11 < stack.sigma[i] < 1e100
