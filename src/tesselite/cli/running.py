@@ -24,7 +24,7 @@ from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import replay, resume, start_run
-from tesselite.search.map_elites import BATCH_SIZE, INITIAL
+from tesselite.search.map_elites import INITIAL
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
@@ -67,7 +67,7 @@ class Wanted:
             evaluations=EVALUATIONS if wanted.evaluations is None else wanted.evaluations,
             emitter=wanted._emitter(),
             initial=INITIAL if wanted.initial is None else wanted.initial,
-            batch_size=BATCH_SIZE if wanted.batch_size is None else wanted.batch_size,
+            batch_size=wanted.batch_size,
             seed=wanted.seed,
             execution=execution,
             start=wanted.start,

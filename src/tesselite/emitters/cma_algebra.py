@@ -1,6 +1,6 @@
 """Linear algebra of CMA-ES, compiled: products with a triangular factor, rank-mu updates, Cholesky factors.
 
-Rows are padded with zeros to whole lanes (see `compiled.lanes`), and of symmetric and triangular matrices only the upper
+Rows are padded with zeros to whole lanes (see `compiled.lanes`). Of symmetric and triangular matrices only the upper
 half is kept, in rows. Every sum has one fixed order, lane by lane, and fused multiplications, so the bits are the same
 on any processor with the same build; a BLAS would choose its kernels, and with them the order, by the processor.
 """
@@ -28,9 +28,9 @@ def padded_width(n: int) -> int:
 
 @kernel(allocates=False)
 def multiply_upper(n: int, rows: int, z: Any, zs: int, factor: Any, fs: int, y: Any) -> None:
-    """y = z U for the rows of z (rows, w) and an upper triangular U (w, w); zs and fs: where they begin in their arrays.
+    """y = z U for the rows of z (rows, w) and an upper triangular U (w, w).
 
-    y (.., w) begins where z does.
+    zs and fs are where z and U begin in their arrays; y begins where z does.
     """
     w = padded_width(n)
     for c in range(0, w, LANES):

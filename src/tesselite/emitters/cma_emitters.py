@@ -20,14 +20,13 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Added, Archive, Status
+from tesselite.archive.archive import Added, Archive
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float
 from tesselite.base.seeds import Purpose, key
-from tesselite.compiled.fast_math import fill_normals, random_word, uniform_index
-from tesselite.compiled.kernels import kernel
-from tesselite.emitters.cma_es import COVARIANCES, LARGEST_FULL, Covariance, Setting, Strategies
+from tesselite.compiled.fast_math import fill_normals
+from tesselite.emitters.cma_es import COVARIANCES, LARGEST_FULL, Covariance, Setting, Strategies, draw_index, draw_word
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.thresholds import Thresholds
 from tesselite.spaces.solutions import Box, Reals, Rows, SolutionSpace
@@ -41,6 +40,7 @@ class Cma(Emitter):
     """What CMA-ME and CMA-MAE share: the strategies, and the order in which their samples are given and told of."""
 
     name: str
+    batch_size: int
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Cma(Emitter):
             return
         for i in missing:
             if self._restart[i]:
-                word = _index(self._key, self.emitters + i, self._strategies.stack.generation[i], len(archive))
+                word = draw_index(self._key, self.emitters + i, self._strategies.stack.generation[i], len(archive))
                 self._strategies.start(i, archive.solutions[word] / self._unit)
                 self._restart[i] = 0
                 self.started(i, archive)
@@ -316,8 +316,8 @@ class CmaMe(Cma):
         if self._directions is not None:
             d = self._directions.shape[1]
             drawn = np.empty(d + d % 2)
-            word = _word(self._key, 2 * self.emitters + i, self._strategies.stack.generation[i])
-            fill_normals(word, np.uint64(0), drawn)
+            word = draw_word(self._key, 2 * self.emitters + i, self._strategies.stack.generation[i])
+            fill_normals(np.uint64(word), np.uint64(0), drawn)
             space = archive.tessellation.space
             self._directions[i] = drawn[:d] * (space.high - space.low)
 
@@ -427,15 +427,3 @@ def _between(name: str, value: float, low: float, high: float) -> float:
 @functools.cache
 def _pool(n: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n)
-
-
-@kernel()
-def _word(key: Any, stream: int, counter: int) -> Any:
-    """Word `counter` of a stream of its own."""
-    return random_word(random_word(key, np.uint64(stream)), np.uint64(counter))
-
-
-@kernel()
-def _index(key: Any, stream: int, counter: int, n: int) -> int:
-    """A uniform whole number below n from that word."""
-    return uniform_index(random_word(random_word(key, np.uint64(stream)), np.uint64(counter)), n)

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.fast_math import normals_of_words, random_word
+from tesselite.compiled.fast_math import normals_of_words, random_word, uniform_index
 from tesselite.compiled.kernels import kernel
 from tesselite.compiled.lanes import LANES, aligned_zeros, fused, load, spread, store
 from tesselite.emitters.breeding import REFLECT, bounded
@@ -177,7 +177,7 @@ def _copy(name: str, given: npt.NDArray[Any], to: npt.NDArray[Any]) -> None:
 
 @kernel()
 def sample(setting: Any, stack: Any, key: Any, start: int, stop: int, out: Any) -> None:
-    """Draw z, turn it into y = A z, and write m + sigma y, in units and folded into the bounds, for strategies [start, stop)."""
+    """Draw z, turn it into y = A z, and write m + sigma y, folded into the bounds, for strategies [start, stop)."""
     n, batch, unit, low, high = setting.n, setting.batch, setting.unit, setting.low, setting.high
     drawn, w = stack.z.shape[1], stack.z.shape[2]
     words = drawn * w // 2
@@ -225,7 +225,7 @@ def _transform(setting: Any, stack: Any, i: int, lanes: Any) -> None:
 
 @kernel(allocates=False)
 def _inner(w: int, a: Any, at_a: int, b: Any, at_b: int, lanes: Any) -> float:
-    """The inner product of two rows of w values, one of them padded with 0: eight sums, in `lanes`, added up in order."""
+    """The inner product of two rows, one of them padded with 0: eight sums, in `lanes`, added up in order."""
     sums = spread(0.0)
     for c in range(0, w, LANES):
         sums = fused(load(a, at_a + c), load(b, at_b + c), sums)
@@ -395,3 +395,15 @@ def _learn_limited(setting: Any, stack: Any, i: int, mueff: float, walk: float, 
         rate /= 4.0
     stack.sigma[i] *= np.exp(min(1.0, 0.5 * cs * (length / n - 1.0)))
     return 1e-11 < stack.sigma[i] < 1e100
+
+
+@kernel()
+def draw_word(key: Any, stream: int, counter: int) -> Any:
+    """Word `counter` of a stream of its own."""
+    return random_word(random_word(key, np.uint64(stream)), np.uint64(counter))
+
+
+@kernel()
+def draw_index(key: Any, stream: int, counter: int, n: int) -> int:
+    """A uniform whole number below n from that word."""
+    return uniform_index(random_word(random_word(key, np.uint64(stream)), np.uint64(counter)), n)

@@ -2,32 +2,70 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from tesselite.emitters import operators
+from tesselite.emitters.cma_emitters import cma_mae, cma_me
 from tesselite.emitters.curious_parents import curiosity
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
 
-_BY_NAME = {"uniform": uniform, "curiosity": curiosity}
+_WITH_OPERATOR = {"uniform": uniform, "curiosity": curiosity}
+_WITH_OPTIONS: dict[str, Callable[..., Emitter]] = {"cma_mae": cma_mae, "cma_me": cma_me}
 
 
 def by_name(text: str) -> Emitter:
-    """The emitter of a text such as "curiosity", "curiosity:gaussian:0.1", or an operator: "iso_line:0.01,0.2"."""
+    """The emitter of a text: a name ("curiosity", "cma_mae"), with an operator or options, or an operator alone.
+
+    "curiosity:gaussian:0.1", "cma_mae:alpha=0.01,emitters=15,batch=36", "cma_me:random_direction", "iso_line:0.01,0.2".
+    """
     name, _, rest = text.partition(":")
-    if name in _BY_NAME:
-        return _BY_NAME[name](operators.by_name(rest) if rest else None)
+    if name in _WITH_OPERATOR:
+        return _WITH_OPERATOR[name](operators.by_name(rest) if rest else None)
+    if name in _WITH_OPTIONS:
+        return _with_options(name, rest)
     return uniform(operators.by_name(text))
 
 
 def is_emitter(text: str) -> bool:
     """Whether a text names an emitter, and not an operator alone."""
-    return text.partition(":")[0] in _BY_NAME
+    name = text.partition(":")[0]
+    return name in _WITH_OPERATOR or name in _WITH_OPTIONS
+
+
+def _with_options(name: str, text: str) -> Emitter:
+    """An emitter made with options such as alpha=0.01,emitters=15; the first one may come without its name."""
+    make = _WITH_OPTIONS[name]
+    known = list(inspect.signature(make).parameters)
+    options: dict[str, Any] = {}
+    for i, word in enumerate(word.strip() for word in text.split(",") if word.strip()):
+        option, equals, value = word.partition("=")
+        if not equals and i == 0:
+            option, value = known[0], word
+        if option not in known or not value:
+            raise ValueError(f"emitter: expected options of {name} as NAME=VALUE ({', '.join(known)}), got {word!r}")
+        options[option] = _value(value)
+    return make(**options)
+
+
+def _value(text: str) -> Any:
+    """A whole number, a number, or else the text itself."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def imported_operator(text: str) -> str:
     """The module:name of the operator that `by_name` would import for a text; empty if it would import none."""
-    operator = text.partition(":")[2] if is_emitter(text) else text
+    name, _, rest = text.partition(":")
+    if name in _WITH_OPTIONS:
+        return ""
+    operator = rest if name in _WITH_OPERATOR else text
     return operator if operators.is_imported(operator) else ""
 
 

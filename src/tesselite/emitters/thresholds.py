@@ -45,9 +45,7 @@ class Thresholds:
         """
         self._reserve(n_niches, len(niches))
         worth = np.empty(len(niches))
-        self._n = judge(
-            self.alpha, least, niches, fitness, *self._index, self._n, self._niches, self._values, worth
-        )
+        self._n = judge(self.alpha, least, niches, fitness, *self._index, self._n, self._niches, self._values, worth)
         return worth
 
     def _reserve(self, n_niches: int, n: int) -> None:

@@ -66,13 +66,13 @@ class Plan:
         evaluations: float,
         emitter: Emitter | None = None,
         initial: float = INITIAL,
-        batch_size: float = BATCH_SIZE,
+        batch_size: float | None = None,
         seed: int | None = None,
         execution: Execution = IN_PROCESS,
         start: Any = None,
     ) -> Plan:
         """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
-        evaluations, batch_size = checked_count("evaluations", evaluations), checked_count("batch_size", batch_size)
+        evaluations = checked_count("evaluations", evaluations)
         initial, seed = checked_count("initial", initial), checked_seed(seed)
         known = None if start is None else Start.of(start, problem.solutions)
         if known and known.n > evaluations:
@@ -96,7 +96,7 @@ class Plan:
             emitter=VARY if emitter is None and name == OWN else name,
             evaluations=evaluations,
             initial=initial,
-            batch_size=batch_size,
+            batch_size=_batch_size(batch_size, trial.emitter),
             seed=seed,
             execution=execution.settled(evaluations),
             start=known,
@@ -187,6 +187,19 @@ class Plan:
             return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
         again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.emitter, "")
         return f"tesselite.resume({str(folder)!r}, problem{again})"
+
+
+def _batch_size(given: float | None, emitter: Emitter) -> int:
+    """The size of batches: as given, or what suits the emitter; ValueError if that cannot give as many."""
+    if given is None:
+        return emitter.batch_size or BATCH_SIZE
+    size = checked_count("batch_size", given)
+    if emitter.batch_size is not None and size > emitter.batch_size:
+        raise ValueError(
+            f"batch_size: expected at most {emitter.batch_size}, which is all that {emitter} gives at a time, got "
+            f"{size}; leave it out, or raise the number of emitters"
+        )
+    return size
 
 
 def search_for(

@@ -39,7 +39,7 @@ from tesselite.runs.problem import (
     stored_tessellation,
     unagreed_file,
 )
-from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, NothingValid
+from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
 from tesselite.tessellation.niches import Given, niches_of
 from tesselite.tessellation.protocol import Tessellation
 
@@ -74,7 +74,7 @@ def run(
     variation: Variation | None = None,
     emitter: Emitter | None = None,
     initial: int = INITIAL,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
     seed: int | None = None,
     start: Any = None,
     threads: int | None = None,
@@ -92,12 +92,12 @@ def run(
 
     Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
     (cells per feature) or a ready `tessellation`. `variation` makes offspring of uniformly drawn elites; an `emitter`
-    of `tesselite.emitters` takes the place of both. `progress` is called with the run after every batch; of a compiled
-    problem, in this process, after the first batch that ends at or beyond each 200th part of the budget, and at the
-    end. `start` are known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run,
-    or a file (see `runs.known_designs`); random ones follow up to `initial` in all. `out` makes the run live in a new
-    folder: it saves itself there every `checkpoint_seconds`, and after any end `tesselite.resume` continues it. Raises
-    NothingValid if the whole first batch fails.
+    of `tesselite.emitters` takes the place of both. `batch_size` is 200, or what suits the emitter. `progress` is
+    called with the run after every batch; of a compiled problem, in this process, after the first batch that ends at or
+    beyond each 200th part of the budget, and at the end. `start` are known designs, evaluated before all others:
+    solutions (n, width), an Archive, the folder of a run, or a file (see `runs.known_designs`); random ones follow up
+    to `initial` in all. `out` makes the run live in a new folder: it saves itself there every `checkpoint_seconds`, and
+    after any end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
 
     `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
     makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or

@@ -362,7 +362,7 @@ def batches(
     in this process. Stretches end at multiples of `milestone` evaluations (rounded up to whole batches), so that what
     is recorded there does not depend on speed.
     """
-    n_threads = checked_threads(threads)
+    n_threads = search.emitter.threads = checked_threads(threads)
     batch_size = min(batch_size, max(1, evaluations - search.evaluations))  # memory is for batches that there are
     search.revise()  # where it failed before
     loop, stretch, archive = None, batch_size, search.archive

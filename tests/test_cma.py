@@ -1,0 +1,228 @@
+"""CMA-ES, CMA-ME and CMA-MAE: against plain twins, in every kind of run."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+from hill_runs import make
+from tesselite.compiled.fast_math import fill_normals, random_word
+from tesselite.compiled.lanes import aligned_zeros
+from tesselite.emitters.cma_algebra import add_products, factorise, multiply_upper, padded
+from tesselite.emitters.cma_es import COVARIANCES, Setting, Strategies
+from tesselite.emitters.names import by_name
+from tesselite.emitters.thresholds import Thresholds
+from tesselite.runs.carry_on import Interrupted
+from tesselite.runs.run import resume, run
+
+SETTINGS = {"evaluations": 800, "grid": [6, 7], "initial": 200, "seed": 5}
+SMALL = {"emitters": 3, "batch": 12}
+KINDS = ["cma_mae:", "cma_mae:alpha=0.1,cm=1,mirrored=0,anti=0,"] + [
+    f"cma_me:kind={kind}," for kind in ("improvement", "random_direction", "optimizing")
+]
+
+
+def small(text):
+    return by_name(text + "emitters=3,batch=12")
+
+
+# -- linear algebra ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 13, 40])
+def test_linear_algebra_agrees_with_numpy(n):
+    rng, w = np.random.default_rng(n), padded(n)
+    c, z = rng.normal(size=(n, n + 3)), aligned_zeros(7, w)
+    c, z[:, :n] = c @ c.T, rng.normal(size=(7, n))
+    matrix, factor, y = aligned_zeros(w, w), aligned_zeros(w, w), aligned_zeros(7, w)
+    matrix[:n, :n] = np.triu(c)
+    assert factorise(n, matrix, 0, factor, 0)
+    np.testing.assert_allclose(factor[:n, :n], np.linalg.cholesky(c).T, atol=1e-12 * np.abs(c).max())
+    multiply_upper(n, 7, z, 0, factor, 0, y)
+    np.testing.assert_allclose(y[:, :n], z[:, :n] @ factor[:n, :n], atol=1e-12 * np.abs(c).max())
+    add_products(n, 0.9, 7, 0.5 * z, z, matrix, 0)
+    np.testing.assert_allclose(np.triu(matrix[:n, :n]), np.triu(0.9 * c + 0.5 * z[:, :n].T @ z[:, :n]), atol=1e-12)
+    assert not factor[n:].any()
+    assert not y[:, n:].any()
+    matrix[n - 1, n - 1] = -1e9
+    assert not factorise(n, matrix, 0, factor, 0)
+
+
+# -- CMA-ES against a plain twin ---------------------------------------------------------------------------------------
+
+
+class Twin:
+    """One strategy of CMA-ES with a full or a diagonal covariance, in plain NumPy, after Hansen's tutorial."""
+
+    def __init__(self, number, n, lam, key, mean, sigma, cm, mirrored, anti, diagonal=False):
+        self.key = np.uint64(random_word(np.uint64(key), np.uint64(number)))
+        self.n, self.lam, self.cm, self.mirrored, self.anti, self.diagonal = n, lam, cm, mirrored, anti, diagonal
+        self.generation = 0
+        self.sigma0 = sigma
+        self.begin(mean)
+
+    def begin(self, mean):
+        self.m, self.sigma, self.age, self.factored = mean.copy(), self.sigma0, 0, 0
+        self.ps, self.pc, self.c, self.a = np.zeros(self.n), np.zeros(self.n), np.eye(self.n), np.eye(self.n)
+
+    def sample(self):
+        rows = -(-self.lam // 2) if self.mirrored else self.lam
+        drawn = np.empty(rows * padded(self.n))
+        fill_normals(self.key, np.uint64(self.generation * len(drawn) // 2), drawn)
+        self.z = drawn.reshape(rows, -1)[:, : self.n]
+        if self.mirrored:
+            self.z = np.stack([self.z, -self.z], 1).reshape(2 * rows, self.n)[: self.lam]
+        self.y = self.z @ self.a.T
+        return self.m + self.sigma * self.y
+
+    def update(self, values):
+        """False if it has to begin anew."""
+        n, lam, mu = self.n, self.lam, self.lam // 2
+        self.generation += 1
+        self.age += 1
+        order = np.argsort(-values, kind="stable")
+        if not values[order[0]] - values[order[-1]] >= 1e-12:
+            return False
+        w = np.zeros(lam)
+        w[:mu] = np.log(mu + 0.5) - np.log(np.arange(1, mu + 1))
+        w /= w.sum()
+        u = (w - w[::-1]) / 2 if self.anti else w
+        mueff, walk = 1 / (w**2).sum(), (2 if self.anti else 1) / (w**2).sum()
+        y, z = u @ self.y[order], u @ self.z[order]
+        self.m = self.m + self.cm * self.sigma * y
+        cc, cs = (4 + mueff / n) / (n + 4 + 2 * mueff / n), (mueff + 2) / (n + mueff + 5)
+        c1 = 2 / ((n + 1.3) ** 2 + mueff)
+        cmu = min(1 - c1, 2 * (mueff - 2 + 1 / mueff) / ((n + 2) ** 2 + mueff))
+        if self.diagonal:
+            c1 *= (n + 2) / 3
+            cmu = min(1 - c1, cmu * (n + 2) / 3)
+        damping = 1 + 2 * max(0, np.sqrt((mueff - 1) / (n + 1)) - 1) + cs
+        self.ps = (1 - cs) * self.ps + np.sqrt(cs * (2 - cs) * walk) * z
+        length = self.ps @ self.ps
+        h = length / n / (1 - (1 - cs) ** (2 * self.age)) < 2 + 4 / (n + 1)
+        self.pc = (1 - cc) * self.pc + h * np.sqrt(cc * (2 - cc) * walk) * y
+        decay = 1 - c1 * (1 - (1 - h) * cc * (2 - cc)) - cmu
+        self.c = decay * self.c + c1 * np.outer(self.pc, self.pc)
+        self.c += cmu * (w[:, None] * self.y[order]).T @ self.y[order]
+        if self.diagonal:
+            self.c = np.diag(np.diag(self.c))
+            self.a = np.sqrt(self.c)
+        elif (self.age - self.factored) * (c1 + cmu) * n > 0.5:
+            self.a, self.factored = np.linalg.cholesky(self.c), self.age
+        self.sigma *= np.exp(min(1, cs / damping * (length / n - 1) / 2))
+        return True
+
+
+def rosenbrock(x):
+    return -(100 * (x[..., 1:] - x[..., :-1] ** 2) ** 2 + (1 - x[..., :-1]) ** 2).sum(-1)
+
+
+def strategies(n, lam, *, k=1, kind="full", mirrored=False, anti=False, cm=1.0, sigma=0.3, low=-1e300, high=1e300):
+    bounds = {"unit": np.ones(n), "low": np.full(n, low), "high": np.full(n, high)}
+    setting = Setting(n, lam, COVARIANCES.index(kind), mirrored, anti, cm, sigma, **bounds)
+    return Strategies(k, setting, np.uint64(7))
+
+
+def steps(made, value, generations):
+    """Let strategies maximise a function for some generations; all samples."""
+    k, batch = made.k, made.setting.batch
+    rows, classes, restart = np.empty((k, batch, made.setting.n)), np.zeros((k, batch), np.int64), np.zeros(k, np.int64)
+    seen = []
+    for _ in range(generations):
+        made.sample(0, k, rows)
+        made.update(0, k, classes, value(rows), np.full(k, batch // 2), restart)
+        assert not restart.any()
+        seen.append(rows.copy())
+    return np.array(seen)
+
+
+@pytest.mark.parametrize("n", [2, 9])
+@pytest.mark.parametrize("kind", ["full", "separable"])
+@pytest.mark.parametrize(("mirrored", "anti", "lam"), [(False, False, 9), (True, True, 12), (True, False, 11)])
+def test_a_strategy_agrees_with_its_plain_twin(n, kind, mirrored, anti, lam):
+    made = strategies(n, lam, kind=kind, mirrored=mirrored, anti=anti, cm=0.7)
+    made.start(0, np.full(n, 0.5))
+    twin = Twin(0, n, lam, 7, np.full(n, 0.5), 0.3, 0.7, mirrored, anti, kind == "separable")
+    for seen in steps(made, rosenbrock, 40):
+        x = twin.sample()
+        np.testing.assert_allclose(seen[0], x, rtol=1e-9, atol=1e-9)
+        assert twin.update(rosenbrock(x))
+
+
+# -- runs --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_a_run_resumes_to_the_same_bytes(tmp_path, text):
+    """Stopped in the middle of generations: batches of 25 are two generations and a part."""
+
+    def stop(run):
+        if run.evaluations == 425:
+            signal.raise_signal(signal.SIGINT)
+
+    settings = SETTINGS | {"batch_size": 25, "emitter": small(text)}
+    run(make(), out=tmp_path / "whole", **settings)
+    with pytest.raises(Interrupted):
+        run(make(), out=tmp_path / "run", progress=stop, **settings)
+    resume(tmp_path / "run", make())
+    assert (tmp_path / "run" / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_threads_change_nothing(text):
+    archives = [tl.illuminate(make(), emitter=small(text), threads=threads, **SETTINGS) for threads in (1, 2, 3)]
+    assert archives[0].equals(archives[1])
+    assert archives[0].equals(archives[2])
+    assert len(archives[0]) > 20
+
+
+@pytest.mark.parametrize("text", KINDS)
+def test_an_emitter_is_found_by_its_name(text):
+    emitter = small(text)
+    emitter.begin(tl.Reals(3), 1)
+    again = by_name(str(emitter))
+    again.begin(tl.Reals(3), 1)
+    assert str(again) == str(emitter)
+    assert again.batch_size == 36
+
+
+# -- a space without bounds --------------------------------------------------------------------------------------------
+
+
+def test_solutions_without_bounds(tmp_path):
+    """Normal around the start; steps of operators in absolute units; a run in a folder that resumes."""
+    space, rng = tl.Reals(4, start=[1, 2, 3, 4], scale=0.5), np.random.default_rng(1)
+    drawn = space.random(4000, rng)
+    np.testing.assert_allclose(drawn.mean(0), [1, 2, 3, 4], atol=0.05)  # 6 standard errors
+    np.testing.assert_allclose(drawn.std(0), 0.5, atol=0.04)
+    assert repr(space) == "Reals(4, <4 values>, 0.5)"
+    for operator in (
+        tl.variation.gaussian(0.3),
+        tl.variation.gaussian(0.3, bounds="reflect"),
+        tl.variation.iso_line(0.3),
+    ):
+        parents = np.full((2, 4000, 4) if operator.n_parents == 2 else (4000, 4), 1e3)
+        assert 0.28 < (operator(parents, space, rng) - 1e3).std() < 0.32
+    for operator in (tl.variation.polynomial(), tl.variation.sbx()):
+        parents = np.full((2, 100, 4) if operator.n_parents == 2 else (100, 4), -2e3)
+        assert np.abs(operator(parents, space, rng) + 2e3).max() < 1.0
+    assert np.isfinite(tl.variation.gaussian(1e6)(np.full((9, 4), 1.7e308), space, rng)).all()
+    with pytest.raises(ValueError, match="solutions: expected values in"):
+        space.validate([[0, 0, np.inf, 0]])
+    with pytest.raises(ValueError, match="scale: expected numbers above 0, got 0"):
+        tl.Reals(2, scale=0)
+
+    @tl.problem(solutions=space, features={"a": (-9, 9), "b": (-9, 9)}, batch=True)
+    def far(x):
+        return -np.abs(x).sum(1), x[:, :2]
+
+    settings = {"grid": 8, "initial": 50, "seed": 3}
+    whole = tl.illuminate(far, evaluations=650, variation=tl.variation.gaussian(2.0), **settings)
+    run(far, evaluations=450, variation=tl.variation.gaussian(2.0), out=tmp_path / "run", **settings)
+    assert resume(tmp_path / "run", far, evaluations=650).archive.equals(whole)
+    with pytest.raises(ValueError, match="has changed|another"):
+        other = tl.problem(solutions=tl.Reals(4), features={"a": (-9, 9), "b": (-9, 9)}, batch=True)(far.function)
+        resume(tmp_path / "run", other, evaluations=900)
