@@ -173,6 +173,7 @@ class Box:
         named = f" ({', '.join(self.names[:6])}{', ...' if self.width > 6 else ''})" if self.names else ""
         return f"Box({self.width}, {_axes(self.low)}, {_axes(self.high)}){named}"
 
+
 class Reals(Box):
     """Vectors of n real values without bounds; random ones are normal around `start`, with standard deviation `scale`.
 
