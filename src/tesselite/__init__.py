@@ -13,7 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tesselite import emitters, problems
     from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
-    from tesselite.archive.evaluation import Evaluation
+    from tesselite.archive.evaluation import Evaluation, Invalid
     from tesselite.assessment.metrics import measure, project, spread
     from tesselite.assessment.scenarios import Assessment, assess
     from tesselite.compiled.fast_math import sincos
@@ -39,6 +39,7 @@ _HOME = {
     "Evaluation": "archive.evaluation",
     "FeatureSpace": "spaces.features",
     "GridTessellation": "tessellation.grid",
+    "Invalid": "archive.evaluation",
     "Levels": "spaces.solutions",
     "MapElites": "search.map_elites",
     "NothingValid": "search.map_elites",
@@ -76,6 +77,7 @@ __all__ = [
     "Evaluation",
     "FeatureSpace",
     "GridTessellation",
+    "Invalid",
     "Levels",
     "MapElites",
     "NothingValid",

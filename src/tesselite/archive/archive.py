@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
-from tesselite.archive.evaluation import Direction, Evaluation, checked
+from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.features import FeatureSpace
@@ -36,6 +36,8 @@ Ints = npt.NDArray[np.int64]
 _AT_ONCE = 1 << 28
 
 _INTEGERS = np.dtype(np.int64)
+_REASONS = 1000  # that are told apart
+OTHER_REASONS = "other reasons"
 
 
 def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
@@ -352,6 +354,10 @@ class Archive:
                 f"got {solutions.shape} and {solutions.dtype}"
             )
         evaluated = checked(evaluated, n, space.n)
+        if space.refuses.any():
+            first = space.refused(evaluated.features)
+            refused = {int(i): OUTSIDE + space.names[first[i]] for i in np.flatnonzero(first >= 0)}
+            evaluated = evaluated.without(refused) if refused else evaluated
         valid = evaluated.valid
         if space.linear:
             unit = np.empty_like(evaluated.features)
@@ -379,9 +385,15 @@ class Archive:
                 )
             self._n = filled
             if evaluated.reasons:
-                self.invalid += evaluated.count_reasons()
+                self.count_invalid(evaluated.count_reasons())
             self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
+
+    def count_invalid(self, reasons: Counter[str]) -> None:
+        """Count refused rows by reason; of very many reasons, those that come later together."""
+        for reason, n in reasons.items():
+            known = reason in self.invalid or len(self.invalid) < _REASONS
+            self.invalid[reason if known else OTHER_REASONS] += n
 
     def _improvement(self, niches: Ints, fitness: Floats) -> Floats:
         """By how much rows are better than the elites of their niches, or the floor; niches are checked by others."""

@@ -23,6 +23,26 @@ FITNESS_NOT_FINITE = "fitness is NaN or infinite"
 FEATURES_NOT_FINITE = "a feature is NaN or infinite"
 MARKED_INVALID = "marked invalid without a reason"
 RAISED = "exception: "  # and the name of what a user's function raised
+OUTSIDE = "out of bounds: "  # and the name of a feature that refuses that
+_LONGEST = 200  # characters of a reason
+
+
+class Invalid(Exception):
+    """Raise it in your function for a solution that is no good: `raise tl.Invalid("buckles")`.
+
+    It is counted by that reason. Choose few, fixed reasons: a number in the text makes as many as there are solutions.
+    """
+
+    @property
+    def reason(self) -> str:
+        """The first line of the text."""
+        lines = str(self).strip().splitlines()
+        return lines[0][:_LONGEST] if lines else MARKED_INVALID
+
+
+def reason_of(error: BaseException) -> str:
+    """What an evaluation that raised this is counted by."""
+    return error.reason if isinstance(error, Invalid) else f"{RAISED}{type(error).__name__}"
 
 
 @dataclass(frozen=True)
@@ -74,6 +94,10 @@ class Evaluation:
             reasons,
             next((part.first_error for part in parts if part.first_error), ""),
         )
+
+    def without(self, refused: dict[int, str]) -> Evaluation:
+        """The same with these rows invalid for these reasons; a row that has one keeps it."""
+        return Evaluation.of(self.fitness, self.features, {**refused, **self.reasons}, self.first_error)
 
     def __len__(self) -> int:
         return len(self.fitness)

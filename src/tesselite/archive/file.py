@@ -65,7 +65,8 @@ def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> Featu
             "pass the tessellation to load"
         )
     scales = {name: known.get(name, scale) for name, scale in described["scales"].items()}
-    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales)
+    outside = described.get("outside", {})
+    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales, outside=outside)
 
 
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:

@@ -145,7 +145,7 @@ class Islands(OnWorkers):
                 other = search.archive.empty_copy()
                 other.restore(found.elites)
                 search.archive.merge(other)
-                search.archive.invalid += found.invalid
+                search.archive.count_invalid(found.invalid)
                 search.archive.out_of_bounds += found.out_of_bounds
                 search.first_error = search.first_error or found.first_error
             search.evaluations = bounds[-1]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.evaluation import RAISED, Direction, Evaluation
+from tesselite.archive.evaluation import RAISED, Direction, Evaluation, Invalid, reason_of
 from tesselite.base.numbers import as_float, shown
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.problem import TRAINING, Problem
@@ -104,7 +104,7 @@ class FunctionProblem(Problem):
                     self._store(one, fitness[i : i + 1], features[i : i + 1])
             except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan
-                reasons[i] = str(error) if isinstance(error, _WrongShape) else f"{RAISED}{type(error).__name__}"
+                reasons[i] = reason_of(error)
                 first_error = first_error or _traceback(error)
         return Evaluation.of(fitness, features, reasons, first_error)
 
@@ -151,13 +151,13 @@ def _kind(result: Any, inner: bool = False) -> str:
     return f"{type(result).__name__} of {len(result)}" + (f" {kinds.pop()}" if len(kinds) == 1 else "")
 
 
-class _WrongShape(ValueError):
+class _WrongShape(Invalid):
     """A function returned something else than (fitness, features)."""
 
 
 def _traceback(error: BaseException) -> str:
-    """That of what the function raised; empty where it only returned something wrong, which the reason says."""
-    return "" if isinstance(error, _WrongShape) else traceback.format_exc()
+    """That of what the function raised; empty where the reason says it all."""
+    return "" if isinstance(error, Invalid) else traceback.format_exc()
 
 
 class CompiledProblem(Problem):
@@ -262,15 +262,22 @@ def problem(
     scenarios: Sequence[str] = (),
     batch: bool = False,
     name: str | None = None,
+    outside: str | Mapping[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Problem]:
     """Turn a function into a problem: use it as a decorator.
 
     The function gets one solution (width,) and returns (fitness, features); with `batch=True` it gets (n, width) and
     returns fitness (n,) and features (n, d). A function compiled by Numba's `@njit` is compiled into the search loop
     and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
-    compiled function -1, or the scenario's number).
+    compiled function -1, or the scenario's number). `outside` is that of `FeatureSpace`. A function that is not
+    compiled may raise `tesselite.Invalid(reason)`.
     """
-    space = features if isinstance(features, FeatureSpace) else FeatureSpace(features)
+    if isinstance(features, FeatureSpace):
+        if outside is not None:
+            raise ValueError("outside: expected none beside a FeatureSpace; give it to that one")
+        space = features
+    else:
+        space = FeatureSpace(features, outside="nearest" if outside is None else outside)
 
     def make(function: Callable[..., Any]) -> Problem:
         if not callable(function):

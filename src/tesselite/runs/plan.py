@@ -236,6 +236,8 @@ def fingerprint(problem: Problem) -> str:
     for name in ("low", "high", "values", "start", "scale"):  # of Box, Levels and Reals; other spaces have none
         digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
     digest.update("".join(map(repr, getattr(solutions, "variables", ()))).encode())
+    if rules := features.outside_rules():
+        digest.update(repr(rules).encode())
     digest.update(problem.variant.encode())
     return digest.hexdigest()
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
-from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
+from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, OUTSIDE
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.blocks import CHUNK, EXCEPTION, Brood, Lookup, call_lookup, call_objective
 from tesselite.compiled.crew import (
@@ -56,6 +56,7 @@ class Parts(NamedTuple):
     low: Floats  # of the feature space
     high: Floats
     per_unit: Floats
+    refuses: npt.NDArray[np.bool_]  # features that are invalid outside their bounds
     rule: elitism.Rule
 
 
@@ -70,11 +71,15 @@ class Scratch(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The promising rows of a batch, chunk by chunk, where each stood in the batch, and a tally of each chunk."""
+    """The promising rows of a batch, chunk by chunk, where each stood in the batch, and a tally of each chunk.
+
+    `refused` are those of rows refused by each feature, if there are features that refuse.
+    """
 
     candidates: elitism.Candidates
     places: Ints
     tallies: Ints
+    refused: Ints
 
 
 class Stretch(NamedTuple):
@@ -85,6 +90,7 @@ class Stretch(NamedTuple):
     batch_size: int
     room: int
     counts: Ints
+    refused: Ints
     control: Ints
 
 
@@ -99,14 +105,14 @@ def _evaluate(n: int, first: int, n_rows: int, parts: Any, scratch: Any) -> bool
 
 
 @part()
-def _locate(n: int, parts: Any, scratch: Any, tallies: Any, chunk: int) -> None:
+def _locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
     """Find the niches of n evaluated rows; count those that are invalid or out of bounds.
 
     A row whose niche is not one of the tessellation's is counted and goes no further.
     """
     fitness, features, niches = scratch.candidates.fitness, scratch.candidates.features, scratch.candidates.niches
     unit, status, low, high, per_unit = scratch.unit, scratch.status, parts.low, parts.high, parts.per_unit
-    d = low.shape[0]
+    tallies, refused, d = batch.tallies, batch.refused, low.shape[0]
     for i in range(n):
         bad, outside = fitness[i] * 0.0, False  # a product with 0 is 0 unless a factor is NaN or infinite
         for j in range(d):
@@ -123,7 +129,13 @@ def _locate(n: int, parts: Any, scratch: Any, tallies: Any, chunk: int) -> None:
             for j in range(d):
                 unit[i, j] = 0.0  # looked up all the same, never used
         elif outside:
-            tallies[chunk, _OUTSIDE] += 1
+            for j in range(refused.shape[1]):
+                x = features[i, j]
+                if parts.refuses[j] and (x < low[j] or x > high[j]):
+                    status[i] = _OUTSIDE
+                    refused[chunk, j] += 1
+                    break
+            tallies[chunk, _OUTSIDE] += status[i] == 0
     call_lookup(parts.lookup, n, unit, parts.floats, parts.ints, niches)
     wrong = 0
     for i in range(n):
@@ -150,12 +162,14 @@ def _keep_promising(n: int, start: int, rule: Any, elites: Any, scratch: Any, ba
 
 
 @part()
-def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, counts: Any) -> None:
+def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, counts: Any, refused: Any) -> None:
     """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
     candidates, places, tallies = batch.candidates, batch.places, batch.tallies
     for chunk in range(n_chunks):
         for k in range(_BAD_FITNESS, _NO_NICHE + 1):
             counts[k] += tallies[chunk, k]
+        for j in range(len(refused)):
+            refused[j] += batch.refused[chunk, j]
         start = chunk * CHUNK
         stop = start + tallies[chunk, _PROMISING]
         elitism.fetch_rows(start, stop, candidates.niches, elites)
@@ -186,11 +200,13 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
             n = min(CHUNK, control[MESSAGE] - start)
             for k in range(_N_COUNTS):
                 tallies[chunk, k] = 0
+            for j in range(batch.refused.shape[1]):
+                batch.refused[chunk, j] = 0
             if not _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], parts, scratch):
                 control[MESSAGE + 3] = 1
                 dismiss(control)
                 return
-            _locate(n, parts, scratch, tallies, chunk)
+            _locate(n, parts, scratch, batch, chunk)
             tallies[chunk, _PROMISING] = _keep_promising(n, start, parts.rule, elites, scratch, batch)
             report_done(control)
             spins = 0
@@ -198,7 +214,7 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
         if leads:
             if not wait_until_done(control, n_chunks):  # somebody failed
                 return
-            _insert(n_chunks, control[MESSAGE + 1], parts.rule, batch, elites, counts)
+            _insert(n_chunks, control[MESSAGE + 1], parts.rule, batch, elites, counts, stretch.refused)
             counts[_DONE] += count
         else:
             spins += 1
@@ -253,6 +269,7 @@ class CompiledLoop:
         self._search = search
         self._archive = search.archive
         self._batch_size = batch_size
+        self._names = space.names
         # More threads than chunks would only wait.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
@@ -268,13 +285,16 @@ class CompiledLoop:
             low=space.low,
             high=space.high,
             per_unit=space.per_unit,
+            refuses=space.refuses,
             rule=search.archive.rule,
         )
         self._scratch = [self._new_scratch(emitter.brood, space.n) for _ in range(self._helpers + 1)]
+        n_chunks = (batch_size + CHUNK - 1) // CHUNK
         self._batch = Batch(
             candidates=_candidates(np.full((batch_size, width), np.nan), space.n),
             places=np.full(batch_size, -1, np.int64),
-            tallies=np.zeros(((batch_size + CHUNK - 1) // CHUNK, _N_COUNTS), np.int64),
+            tallies=np.zeros((n_chunks, _N_COUNTS), np.int64),
+            refused=np.zeros((n_chunks, space.n if space.refuses.any() else 0), np.int64),
         )
 
     def _new_scratch(self, brood: Brood, n_features: int) -> Scratch:
@@ -307,6 +327,7 @@ class CompiledLoop:
                 # Every niche has a row of its own, so an archive with room for all never runs out of it.
                 room=archive.capacity if archive.capacity < archive.n_niches else 2**62,
                 counts=counts,
+                refused=np.zeros(self._batch.refused.shape[1], np.int64),
                 control=control,
             )
             task = self._batch, archive.arrays(), stretch
@@ -332,7 +353,9 @@ class CompiledLoop:
                 FEATURES_NOT_FINITE: int(counts[_BAD_FEATURES]),
                 EXCEPTION: int(counts[_EXCEPTIONS]),
             }
-            archive.invalid += Counter({reason: n for reason, n in reasons.items() if n})
+            for name, n in zip(self._names, stretch.refused.tolist(), strict=False):
+                reasons[OUTSIDE + name] = n
+            archive.count_invalid(Counter({reason: n for reason, n in reasons.items() if n}))
             search.evaluations += int(counts[_DONE])
         if control[MESSAGE + 3]:
             raise ValueError(self._failure)

@@ -41,6 +41,8 @@ class FeatureSpace:
     such a space has no unit cube, and needs niches that grow (`tesselite.expanding`). `scales` gives single features
     another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units
     and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
+    `outside` says what becomes of a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
+    niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class FeatureSpace:
         *,
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
+        outside: str | Mapping[str, str] = "nearest",
     ) -> None:
         if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
@@ -57,6 +60,7 @@ class FeatureSpace:
         self.is_open = bool(np.isinf([self.low, self.high]).any())  # whether a bound is not known
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
+        self.refuses: npt.NDArray[np.bool_] = self._checked_outside(outside)  # (d,) whether outside it is invalid
         # Scaled bounds; equal to low and high on linear axes.
         self._from: Array = self._scaled(self.low[None, :])[0]
         if self.is_open:
@@ -95,7 +99,7 @@ class FeatureSpace:
     def within(self, low: Array, high: Array) -> FeatureSpace:
         """The same features with other bounds, each (d,), sampled uniformly."""
         bounds = zip(self.names, zip(low.tolist(), high.tolist(), strict=True), strict=True)
-        return FeatureSpace(dict(bounds), scales=self.scales)
+        return FeatureSpace(dict(bounds), scales=self.scales, outside=self.outside_rules())
 
     @property
     def linear(self) -> bool:
@@ -123,6 +127,19 @@ class FeatureSpace:
             elif scale != "linear":
                 raise ValueError(f"scales: expected 'linear', 'log' or a Scale for {name!r}, got {scale!r}")
         return checked
+
+    def _checked_outside(self, outside: str | Mapping[str, str]) -> npt.NDArray[np.bool_]:
+        rules = dict.fromkeys(self.names, outside) if isinstance(outside, str) else outside
+        if not isinstance(rules, Mapping) or not set(rules.values()) <= {"nearest", "refuse"}:
+            raise ValueError(f"outside: expected 'nearest' or 'refuse', or one for each name, got {shown(outside)}")
+        unknown = [name for name in rules if name not in self.names]
+        if unknown:
+            raise ValueError(f"outside: {unknown[0]!r} is not a feature; the features are {', '.join(self.names)}")
+        return np.array([rules.get(name) == "refuse" for name in self.names])
+
+    def outside_rules(self) -> dict[str, str]:
+        """What `outside` was given, by name; empty if nothing is refused."""
+        return {name: "refuse" for name, refuses in zip(self.names, self.refuses, strict=True) if refuses}
 
     def _scaled(self, features: Array) -> Array:
         if not self.scales:
@@ -166,17 +183,24 @@ class FeatureSpace:
         return samples
 
     def to_dict(self) -> dict[str, Any]:
-        """Names, bounds (None where open) and names of scales, as JSON can hold them."""
+        """Names, bounds (None where open), names of scales and, if some refuse, `outside`, as JSON can hold them."""
+        rules = self.outside_rules()
         return {
             "names": list(self.names),
             "low": [low if np.isfinite(low) else None for low in self.low.tolist()],
             "high": [high if np.isfinite(high) else None for high in self.high.tolist()],
             "scales": {name: scale.name for name, scale in self.scales.items()},
+            **({"outside": rules} if rules else {}),
         }
 
     def outside(self, features: Array) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
         return np.asarray(((features < self.low) | (features > self.high)).any(axis=1))
+
+    def refused(self, features: Array) -> npt.NDArray[np.int64]:
+        """Of each of the (n, d) rows, the first feature that lies outside its bounds and refuses that, or -1; (n,)."""
+        bad = ((features < self.low) | (features > self.high)) & self.refuses
+        return np.where(bad.any(axis=1), bad.argmax(axis=1), -1)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -185,6 +209,7 @@ class FeatureSpace:
             and np.array_equal(self.low, other.low)
             and np.array_equal(self.high, other.high)
             and self.scales == other.scales
+            and np.array_equal(self.refuses, other.refuses)
         )
 
     def __hash__(self) -> int:

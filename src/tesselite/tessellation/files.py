@@ -25,6 +25,7 @@ from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 FORMAT = "tesselite.tessellation"
 FORMAT_VERSION = 2  # 1 had no digest
 _TEXT = (".dat", ".txt")
+_SPACE = ("names", "low", "high", "scales")  # of a feature space, what niches depend on
 # What a damaged file can make of our reading of it, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -115,7 +116,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
     if not is_intact(about, older=about["format_version"] == 1):
         raise ValueError("damaged (what it says about its centroids is not what was written)")
-    stored = {key: about[key] for key in ("names", "low", "high", "scales")}
+    stored = {key: about[key] for key in _SPACE}
     wanted = space
     if wanted is not None and wanted.linear and wanted.uniform:
         unit = FeatureSpace.unit(wanted.n)
@@ -125,8 +126,9 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         if unknown:
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
         bounds = zip(about["low"], about["high"], strict=True)
-        space = FeatureSpace(dict(zip(about["names"], bounds, strict=True)), scales=about["scales"])
-    elif stored != space.to_dict():
+        named = dict(zip(about["names"], bounds, strict=True))
+        space = FeatureSpace(named, scales=about["scales"], outside=about.get("outside", {}))
+    elif stored != {key: value for key, value in space.to_dict().items() if key in _SPACE}:
         raise ValueError(
             f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given; "
             "for that of a problem, make it with tesselite cvt --problem SPEC"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, RAISED, Evaluation
+from tesselite.archive.evaluation import RAISED, Evaluation, reason_of
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers
 from tesselite.problems.problem import Problem
@@ -80,7 +80,7 @@ def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None) -> Evalua
             ones = [evaluate_chunk(problem, rows[i : i + 1], scenario) for i in range(len(rows))]
             return Evaluation.joined(ones)
         nothing = np.full((1, problem.features.n), np.nan)
-        return Evaluation.of([np.nan], nothing, {0: f"{RAISED}{type(error).__name__}"}, traceback.format_exc())
+        return Evaluation.of([np.nan], nothing, {0: reason_of(error)}, traceback.format_exc())
 
 
 def check_policy(retries: int, timeout: float | None) -> None:
@@ -234,12 +234,12 @@ class Farm:
         evaluated: Evaluation = outcome.value
         per_row = outcome.seconds / len(chunk.items)
         self._row_seconds = per_row if self._row_seconds is None else 0.7 * self._row_seconds + 0.3 * per_row
-        unexplained = evaluated.first_error  # belongs to the first row that raised, or answered something else
+        unexplained = evaluated.first_error  # belongs to the first row that raised
         for i, item in enumerate(chunk.items):
             reason = evaluated.reasons.get(i, "")
             raised = reason.startswith(RAISED)
             error = ""
-            if reason not in ("", FITNESS_NOT_FINITE, FEATURES_NOT_FINITE):
+            if reason.startswith("exception"):
                 error, unexplained = unexplained, ""
             if item.failures:
                 self._retries_help |= not raised
