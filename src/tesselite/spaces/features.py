@@ -93,7 +93,7 @@ class FeatureSpace:
             which = self.names[int(np.argmax(np.isinf([self.low, self.high]).any(axis=0)))]
             raise ValueError(
                 f"{name}: expected bounds for all features, got none for {which!r}; give them, or use niches that find "
-                "them: tesselite.expanding(n_niches) or tesselite.adaptive(n_niches) (--expanding, --adaptive)"
+                "them, such as tesselite.expanding(n_niches) (--grow expanding)"
             )
 
     def within(self, low: Array, high: Array) -> FeatureSpace:

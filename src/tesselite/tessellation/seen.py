@@ -48,10 +48,10 @@ class ThinnedFeatures:
     """At most `at_most` rows of all that were seen: the first of each cell of a fine grid, so that frequent visits do
     not decide.
 
-    The grid begins with 1,024 to 2,047 cells along the range of each feature. When there are too many rows, cells become
-    coarser: they are doubled along one feature after the other, as often as it takes, and the first row of each cell
-    stays. Sizes are powers of two, so that each cell is a part of a coarser one. Before ranges are known, the first
-    `at_most` rows are kept as they are.
+    The grid begins with 1,024 to 2,047 cells along the range of each feature. When there are too many rows, cells
+    become coarser: they are doubled along one feature after the other, as often as it takes, and the first row of each
+    cell stays. Sizes are powers of two, so that each cell is a part of a coarser one. Before ranges are known, the
+    first `at_most` rows are kept as they are.
     """
 
     def __init__(self, n_features: int, at_most: int) -> None:

@@ -1,0 +1,287 @@
+"""Niches that grow with the search, as a plan holds them: `Expanding` and `Adaptive`. How they grow is in `growth`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from tesselite.base.checks import checked_count
+from tesselite.base.numbers import as_float
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.provisional import Provisional
+from tesselite.tessellation.voronoi import checked_p, p_to_json
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.revision import Revision
+
+EVERY = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growing(ABC):
+    """Niches within bounds that follow what was seen.
+
+    After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
+    of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
+    and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says.
+    """
+
+    kind: ClassVar[str]
+    n_niches: int
+    every: int = EVERY
+    margin: float = 0.01
+    growth: float = 0.0
+    outliers: int = 2
+    ignore_bounds: bool = False
+    p: float = 2.0
+
+    def __post_init__(self) -> None:
+        self._set("n_niches", checked_count("n_niches", self.n_niches))
+        self._set("every", checked_count("every", self.every))
+        self._set("outliers", checked_count("outliers", self.outliers, least=0))
+        for name in ("margin", "growth"):
+            self._set_share(name, self._limit)
+        self._set("p", checked_p(self.p))
+        self._set("ignore_bounds", bool(self.ignore_bounds))
+
+    _limit: ClassVar[float] = 100.0
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _set_share(self, name: str, most: float) -> None:
+        value = as_float(name, getattr(self, name), "a share of at least 0")
+        if not 0.0 <= value < most:
+            raise ValueError(f"{name}: expected a number of at least 0 and below {most:g}, got {value!r}")
+        self._set(name, value)
+
+    @property
+    @abstractmethod
+    def revision(self) -> Revision:
+        """The rule by which they grow; each search has one of its own."""
+
+    def tessellate(
+        self,
+        space: FeatureSpace,
+        seed: int,
+        threads: int | None = None,
+        progress: Callable[[int, float], object] | None = None,
+    ) -> Provisional:
+        """What stands for the niches until bounds are known; ValueError if they cannot grow over this space."""
+        if not space.uniform and space.is_open:
+            raise ValueError("sampler: not used with open bounds; leave it out, or give all bounds")
+        return Provisional(space, ignore_bounds=self.ignore_bounds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json."""
+        values = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {"kind": self.kind, **values, "p": p_to_json(self.p)}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Self:
+        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+        return cls(**{part.name: about[part.name] for part in fields(cls)})
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"{self.kind} CVT of {self.n_niches:,} niches" + ("" if self.p == 2.0 else f", p = {self.p:g}")
+
+    @property
+    def construction(self) -> str:
+        """The options that differ from the default, in words."""
+        return ", ".join(self._options()) or "default growth"
+
+    def command(self) -> list[str]:
+        """The options of `tesselite run`."""
+        words = ["--grow", ":".join([self.kind, ",".join(self._options())]).rstrip(":")]
+        return [*self._size(), *words, *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
+
+    def _size(self) -> list[str]:
+        return ["--niches", str(self.n_niches)]
+
+    def _options(self) -> list[str]:
+        """name=value of everything that is not as by default."""
+        given = [part for part in fields(self) if part.name not in _SIZES and getattr(self, part.name) != part.default]
+        return [f"{part.name}={_text(getattr(self, part.name))}" for part in given]
+
+
+_SIZES = ("n_niches", "shape", "p")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expanding(Growing):
+    """A CVT, or a grid of this `shape`, within bounds that follow what was seen."""
+
+    kind = "expanding"
+    shape: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shape is not None:
+            self._set("shape", tuple(self.shape))
+            self._set("n_niches", GridTessellation(FeatureSpace.unit(len(self.shape)), self.shape).n_niches)
+
+    def tessellate(
+        self,
+        space: FeatureSpace,
+        seed: int,
+        threads: int | None = None,
+        progress: Callable[[int, float], object] | None = None,
+    ) -> Provisional:
+        """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
+        if not (space.is_open or self.ignore_bounds):
+            raise ValueError(
+                "expanding: all bounds of the features are given; leave one open (None), let all be found "
+                "(ignore_bounds=True), or use a fixed CVT or grid"
+            )
+        if self.shape is not None and len(self.shape) != space.n:
+            raise ValueError(f"grid: expected one number for each of {space.n} features, got {len(self.shape)}")
+        found = super().tessellate(space, seed, threads, progress)
+        if self.shape is None:
+            from tesselite.tessellation.growth import unit_centroids
+
+            unit_centroids(space.n, self.n_niches, self.p, seed, threads, progress)
+        return found
+
+    @property
+    def revision(self) -> Revision:
+        """The rule by which they grow; each search has one of its own."""
+        from tesselite.tessellation.growth import Expansion
+
+        return Expansion(self)
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return super().label if self.shape is None else f"expanding grid {'x'.join(map(str, self.shape))}"
+
+    def _size(self) -> list[str]:
+        return super()._size() if self.shape is None else ["--grid", "x".join(map(str, self.shape))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Growing):
+    """A CVT of the features seen so far: where solutions are found, there are niches.
+
+    Its samples are the features seen, thinned to at most five a niche so that frequent visits do not decide, and a
+    share `uniform` of uniform ones. Niches are made anew when bounds move, and when the share `more` of new kinds was
+    found.
+    """
+
+    kind = "adaptive"
+    uniform: float = 0.1
+    more: float = 0.25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_share("uniform", 1.0)
+        self._set_share("more", self._limit)
+
+    @property
+    def n_kept(self) -> int:
+        """How many of the features seen are kept, at most."""
+        return max(1000, 5 * self.n_niches)
+
+    @property
+    def revision(self) -> Revision:
+        """The rule by which they grow; each search has one of its own."""
+        from tesselite.tessellation.growth import Adaptation
+
+        return Adaptation(self)
+
+
+KINDS: dict[str, type[Growing]] = {kind.kind: kind for kind in (Expanding, Adaptive)}
+
+
+def expanding(
+    n_niches: int | None = None,
+    *,
+    grid: Sequence[int] | None = None,
+    every: int = EVERY,
+    margin: float = 0.01,
+    growth: float = 0.0,
+    outliers: int = 2,
+    ignore_bounds: bool = False,
+    p: float = 2.0,
+) -> Expanding:
+    """Niches within bounds that follow what was seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
+
+    After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
+    of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
+    and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says. `p`:
+    Minkowski order of the CVT's distance. Give the result as `tessellation` to `tesselite.run`.
+    """
+    if (n_niches is None) == (grid is None):
+        raise ValueError("expanding: expected either n_niches (for a CVT) or grid (cells for each feature)")
+    return Expanding(
+        n_niches=1 if n_niches is None else n_niches,
+        shape=None if grid is None else tuple(grid),
+        every=every,
+        margin=margin,
+        growth=growth,
+        outliers=outliers,
+        ignore_bounds=ignore_bounds,
+        p=p,
+    )
+
+
+def adaptive(
+    n_niches: int,
+    *,
+    uniform: float = 0.1,
+    more: float = 0.25,
+    every: int = EVERY,
+    margin: float = 0.01,
+    growth: float = 0.0,
+    outliers: int = 2,
+    ignore_bounds: bool = False,
+    p: float = 2.0,
+) -> Adaptive:
+    """A CVT of the features seen so far, for spaces of which only a small part can be reached.
+
+    Its samples are the features seen, thinned to at most five a niche so that frequent visits do not decide, and a
+    share `uniform` of uniform ones. Niches are made anew when bounds move, and when the share `more` of new kinds was
+    found; the other arguments are those of `expanding`. Bounds that are given stay.
+    """
+    return Adaptive(
+        n_niches=n_niches,
+        uniform=uniform,
+        more=more,
+        every=every,
+        margin=margin,
+        growth=growth,
+        outliers=outliers,
+        ignore_bounds=ignore_bounds,
+        p=p,
+    )
+
+
+def growing_by_name(text: str, n_niches: int, shape: tuple[int, ...] | None, p: float) -> Growing:
+    """The niches of a text such as "expanding:every=2000,margin=0.02"; ValueError if it is not one."""
+    name, _, rest = text.partition(":")
+    if name not in KINDS:
+        raise ValueError(f"grow: expected one of {', '.join(KINDS)}, got {name!r}")
+    kind = KINDS[name]
+    known = {part.name: part for part in fields(kind) if part.name not in _SIZES}
+    options: dict[str, Any] = {}
+    for option in filter(None, rest.split(",")):
+        key, _, value = option.partition("=")
+        if key not in known:
+            raise ValueError(f"grow: expected options of {name} ({', '.join(known)}), got {key!r}")
+        if isinstance(known[key].default, bool):
+            options[key] = value in ("", "true", "True")
+        else:
+            options[key] = as_float(key, value, "a number")
+    if shape is not None:
+        if kind is not Expanding:
+            raise ValueError(f"grow: {name} has no grid; expected --niches")
+        options["shape"] = shape
+    return kind(n_niches=n_niches, p=p, **options)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}"

@@ -1,0 +1,214 @@
+"""How niches grow with a search: the bounds follow what was seen, and the centroids follow the bounds.
+
+The records by which such niches are asked for are in `growing`, what is remembered of the features in `seen`. The
+paper's section VI leaves recomputing the tessellation during the run as future work; Vassiliades, Chatzilygeroudis and
+Mouret (GECCO 2017 Companion) published variants whose details we do not know: the rules below are ours
+(docs/deviations.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.base.seeds import Purpose, generator
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.growing import Adaptive, Expanding, Growing
+from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
+from tesselite.tessellation.revision import Revision
+from tesselite.tessellation.seen import SeenRanges, ThinnedFeatures
+from tesselite.tessellation.voronoi import VoronoiTessellation
+
+Floats = npt.NDArray[np.float64]
+
+_ITERATIONS = 10  # of Lloyd's algorithm when niches adapt; they start from the old centroids
+
+
+def grown_bounds(
+    given: Floats, seen: tuple[Floats, Floats], now: tuple[Floats, Floats] | None, margin: float, growth: float
+) -> tuple[Floats, Floats] | None:
+    """Low and high bounds (d,) for what was seen; None while it lies within the bounds of `now`.
+
+    A bound that is `given` (2, d) stays. Another one lies a `margin` beyond what was seen, as a share of the range; it
+    moves as soon as something was seen farther beyond it than the share `growth` of the present range. Without `now`,
+    all bounds are new.
+    """
+    least = np.where(np.isinf(given[0]), seen[0], given[0])
+    most = np.where(np.isinf(given[1]), seen[1], given[1])
+    slack = margin * (most - least)
+    low = np.where(np.isinf(given[0]), least - slack, least)
+    high = np.where(np.isinf(given[1]), most + slack, most)
+    if now is None:
+        return low, high
+    allowed = growth * (now[1] - now[0])
+    lower, higher = least < now[0] - allowed, most > now[1] + allowed
+    if not (lower | higher).any():
+        return None
+    return np.where(lower, low, now[0]), np.where(higher, high, now[1])
+
+
+class Expansion(Revision):
+    """Bounds that follow what was seen, and the same CVT or grid of the unit cube within them.
+
+    A CVT of the unit cube is one within any bounds, since distances are measured in scaled features: mapped to the new
+    bounds, the old centroids are already where Lloyd's algorithm would leave them.
+    """
+
+    def __init__(self, how: Growing) -> None:
+        self.how = how
+        self.every = how.every
+        self.given: Floats | None = None  # (2, d); infinite where open
+        self.ranges: SeenRanges | None = None
+
+    def tell(self, features: Floats) -> None:
+        """Take in the features of valid rows."""
+        if self.ranges is None:
+            self.ranges = SeenRanges(features.shape[1], self.how.outliers)
+        self.ranges.see(features)
+
+    def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
+        """Other niches, if something was seen outside the bounds; the first ones as soon as bounds are known."""
+        space = self._grown(tessellation)
+        return None if space is None else self._niches(space)
+
+    def _grown(self, tessellation: Tessellation) -> FeatureSpace | None:
+        """The features within wider bounds; None if they are wide enough, or not enough was seen for the first ones."""
+        if isinstance(tessellation, Provisional):
+            self.given = tessellation.given
+        now = None if isinstance(tessellation, Provisional) else (tessellation.space.low, tessellation.space.high)
+        seen = (np.empty(0), np.empty(0)) if self.ranges is None else self.ranges.bounds()
+        if self.given is None or not len(seen[0]) or not np.isfinite(seen).all():
+            return None
+        bounds = grown_bounds(self.given, seen, now, self.how.margin, self.how.growth)
+        if bounds is None:
+            return None
+        flat = ~(bounds[0] < bounds[1])
+        if flat.any():
+            j = int(np.argmax(flat))
+            raise ValueError(
+                f"features: {tessellation.space.names[j]!r} is {seen[0][j]:g} in all valid evaluations so far, so that "
+                "its bounds cannot be found; give them, leave the feature out, or ask later (every=...)"
+            )
+        return tessellation.space.within(*bounds)
+
+    def _niches(self, space: FeatureSpace) -> Tessellation:
+        if isinstance(self.how, Expanding) and self.how.shape is not None:
+            return GridTessellation(space, self.how.shape)
+        unit = unit_centroids(space.n, self.how.n_niches, self.how.p, self.seed)
+        return VoronoiTessellation(space, space.from_unit(unit).clip(space.low, space.high), self.how.p)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The bounds that are known and the outermost values."""
+        if self.ranges is None:
+            return {}
+        known = {} if self.given is None else {"given": self.given}
+        return {"lowest": self.ranges.lowest, "highest": self.ranges.highest, **known}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go back to it."""
+        if state:
+            self.ranges = SeenRanges(state["lowest"].shape[1], self.how.outliers)
+            self.ranges.lowest, self.ranges.highest = state["lowest"], state["highest"]
+            self.given = state.get("given")
+
+
+class Adaptation(Expansion):
+    """Centroids that follow the features seen so far, thinned, with a share of uniform ones.
+
+    Niches are made anew when bounds have moved, or when so many more cells of the thinned features are known.
+    """
+
+    how: Adaptive
+
+    def __init__(self, how: Adaptive) -> None:
+        super().__init__(how)
+        self.thinned: ThinnedFeatures | None = None
+        self._used = 0  # of the rows found, when niches were last made
+
+    def tell(self, features: Floats) -> None:
+        """Take in the features of valid rows."""
+        super().tell(features)
+        if self.thinned is None:
+            self.thinned = ThinnedFeatures(features.shape[1], self.how.n_kept)
+        self.thinned.see(features)
+
+    def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
+        """Other niches, if something was seen outside the bounds, or much that is new inside."""
+        space, thinned = self._grown(tessellation), self.thinned
+        if thinned is None or (isinstance(tessellation, Provisional) and space is None):
+            return None
+        if space is not None:
+            thinned.scale(space.low, space.high)
+        elif thinned.found <= (1.0 + self.how.more) * self._used:
+            return None
+        self._used = thinned.found
+        old = tessellation.centroids if isinstance(tessellation, VoronoiTessellation) else None
+        rng = generator(self.seed, Purpose.TESSELLATION, evaluations)
+        return adapted(space or tessellation.space, self.how, thinned.features, old, rng)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What `Expansion` remembers, and the thinned features."""
+        if self.thinned is None:
+            return {}
+        counts = np.array([self.thinned.found, self.thinned.doublings, self._used])
+        return {**super().state(), "features": self.thinned.features, "grid": self.thinned.grid, "counts": counts}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go back to it."""
+        super().restore(state)
+        if state:
+            found, doublings, self._used = map(int, state["counts"])
+            self.thinned = ThinnedFeatures(state["features"].shape[1], self.how.n_kept)
+            self.thinned.restore(state["features"], state["grid"], found, doublings)
+
+
+_kept: dict[tuple[int, int, float, int], Floats] = {}  # the CVT of the unit cube that was used last
+
+
+def unit_centroids(
+    n_features: int,
+    n_niches: int,
+    p: float,
+    seed: int,
+    threads: int | None = None,
+    progress: Callable[[int, float], object] | None = None,
+) -> Floats:
+    """The centroids (n_niches, d) of a CVT of the unit cube; from the cache of the user, if it was made before."""
+    from tesselite.tessellation.cvt import cvt
+
+    key = n_features, n_niches, p, seed
+    if key not in _kept:
+        space = FeatureSpace.unit(n_features)
+        made = cvt(space, n_niches, seed=seed, p=p, threads=threads, progress=progress, cache=True)
+        _kept.clear()
+        _kept[key] = made.centroids
+    return _kept[key]
+
+
+def adapted(
+    space: FeatureSpace, how: Adaptive, seen: Floats, old: Floats | None, rng: np.random.Generator
+) -> VoronoiTessellation:
+    """Niches whose samples are the features seen (m, d) and a share of uniform ones, by Lloyd's algorithm from `old`.
+
+    Uniform samples make up for what is missing to two for each niche.
+    """
+    from tesselite.tessellation.cvt import cvt
+
+    inside = seen[~space.outside(seen)]
+    n_uniform = round(how.uniform / (1.0 - how.uniform) * len(inside))
+    n_uniform = max(n_uniform, 2 * how.n_niches - len(inside))
+    samples = np.concatenate([inside, space.sample(n_uniform, rng)])
+    return cvt(
+        space,
+        how.n_niches,
+        seed=int(rng.integers(2**32)),
+        p=how.p,
+        samples=samples,
+        start="random" if old is None else old.clip(space.low, space.high),
+        iterations=_ITERATIONS,
+    )

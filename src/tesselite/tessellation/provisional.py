@@ -1,0 +1,59 @@
+"""Provisional: what stands for niches until the bounds of the features are known. Every feature vector has its own."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.base.numbers import as_floats
+from tesselite.spaces.features import FeatureSpace
+
+Floats = npt.NDArray[np.float64]
+
+
+class Provisional:
+    """A niche for each different feature vector, so that no solution is lost before there are real niches.
+
+    `given` (2, d) holds the low and high bounds that are known, infinite where they are open. The bounds of `space` are
+    made up there, and rows outside them are not counted.
+    """
+
+    n_niches = 2**62
+    counts_outside = False
+
+    def __init__(self, features: FeatureSpace, *, ignore_bounds: bool = False) -> None:
+        low, high = features.low.copy(), features.high.copy()
+        self.given: Floats = np.array([np.full(features.n, -np.inf), np.full(features.n, np.inf)])
+        if not ignore_bounds:
+            self.given = np.array([low, high])
+        open_low, open_high = np.isinf(low), np.isinf(high)
+        low[open_low & open_high] = 0.0
+        low[open_low & ~open_high] = high[open_low & ~open_high] - 1.0
+        high[open_high] = low[open_high] + 1.0
+        self.space = features.within(low, high)
+        self._factors = np.random.default_rng(0).integers(0, 2**63, features.n, dtype=np.uint64) * np.uint64(2)
+        self._factors += np.uint64(1)
+
+    def niche_of(self, features: Any) -> Any:
+        """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
+        rows = np.array(as_floats("features", features, f"numbers of shape (n, {self.space.n})"), ndmin=2)
+        niches = self.niches_of_unit(self.space.to_unit(rows))
+        return int(niches[0]) if np.ndim(features) == 1 else niches
+
+    def niches_of_unit(self, unit: Floats) -> npt.NDArray[np.int64]:
+        """The niche of each of (n, d) unit-scaled rows: 62 bits of a hash, which differ for different rows."""
+        words = np.ascontiguousarray(unit + 0.0).view(np.uint64)  # -0.0 is 0.0
+        words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed: npt.NDArray[np.uint64] = (words ^ (words >> np.uint64(32))) @ self._factors
+        return (mixed >> np.uint64(2)).astype(np.int64)
+
+    def fingerprint(self) -> str:
+        """A digest of the features and the known bounds."""
+        text = repr(("provisional", self.space.to_dict(), self.given.tolist()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Provisional(a niche for each feature vector of {', '.join(self.space.names[:6])})"
