@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tesselite.spaces.solutions import Box, Levels, Reals, SolutionSpace
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
+    from tesselite.tessellation.growing import adaptive, expanding
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _HOME = {
@@ -50,9 +51,11 @@ _HOME = {
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
     "VoronoiTessellation": "tessellation.voronoi",
+    "adaptive": "tessellation.growing",
     "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
     "emitters": "emitters",
+    "expanding": "tessellation.growing",
     "illuminate": "runs.run",
     "measure": "assessment.metrics",
     "problem": "problems.user_function",
@@ -88,9 +91,11 @@ __all__ = [
     "SolutionSpace",
     "Status",
     "VoronoiTessellation",
+    "adaptive",
     "assess",
     "cvt",
     "emitters",
+    "expanding",
     "illuminate",
     "measure",
     "problem",

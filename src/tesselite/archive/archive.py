@@ -386,7 +386,8 @@ class Archive:
             self._n = filled
             if evaluated.reasons:
                 self.count_invalid(evaluated.count_reasons())
-            self.out_of_bounds += int(outside)
+            if getattr(self.tessellation, "counts_outside", True):
+                self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
 
     def count_invalid(self, reasons: Counter[str]) -> None:

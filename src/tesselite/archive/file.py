@@ -38,6 +38,7 @@ from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
 
 FORMAT = 3  # 1 held centroids as text; 2 is written where 3 would be the same: the values of solutions have no names
 _CENTROIDS = "<f8"
@@ -79,6 +80,8 @@ def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[st
     if isinstance(tessellation, GridTessellation):
         rule = {} if tessellation.cells == "equal" else {"cells": tessellation.cells}
         return {"kind": "grid", "shape": list(tessellation.shape), **rule, **described}
+    if isinstance(tessellation, Provisional):
+        return {"kind": "provisional", "features": tessellation.features.to_dict(), **described}
     from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
     if not isinstance(tessellation, VoronoiTessellation):
@@ -102,6 +105,8 @@ def _tessellation(
     if described["kind"] == "grid":
         space, cells = _space(described["space"], like), described.get("cells", "equal")
         return GridTessellation(space, described["shape"], cells=cells)
+    if described["kind"] == "provisional":
+        return Provisional(_space(described["features"], like))
     if "centroids" not in described:
         beside = path.parent / "centroids.parquet"
         if beside.exists():

@@ -100,9 +100,9 @@ def project(
 ) -> Archive:
     """The archive's elites in the niches of another tessellation, the best of each niche kept.
 
-    Archives of different tessellations become comparable on a common one. Where that one lies in another feature space
-    (another descriptor of the same task), give the `problem` that has its features: the elites are evaluated again.
-    Raises ValueError if the feature spaces differ and no such problem is given.
+    Archives of different tessellations become comparable on a common one; the bounds of the features may differ. Where
+    it has other features (another descriptor of the same task), give the `problem` that has them: the elites are
+    evaluated again. Raises ValueError if the features differ in their names and no such problem is given.
     """
     elites = archive.in_order_of_filling()
     common = Archive(
@@ -121,7 +121,7 @@ def project(
             )
         common.add_evaluated(elites.solutions, problem.evaluate(elites.solutions, threads=threads), 0)
         return common
-    if archive.tessellation.space != tessellation.space:
+    if archive.tessellation.space.names != tessellation.space.names:
         raise ValueError(
             f"tessellation: expected one of {archive.tessellation.space!r}, got one of {tessellation.space!r}; "
             "give a problem that has these features, and the elites are evaluated again"

@@ -145,6 +145,14 @@ def run(
         str | None,
         typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal"),
     ] = None,
+    grow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid) or "
+            "adaptive; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
+        ),
+    ] = None,
     centroids: Annotated[
         Path | None,
         typer.Option(
@@ -229,6 +237,7 @@ def run(
         niches=niches,
         grid=_grid(grid) if grid is not None else None,
         cells=cells,
+        grow=grow,
         centroids=centroids,
         samples=samples,
         p=p,

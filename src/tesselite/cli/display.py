@@ -80,8 +80,9 @@ def shown_run(quiet: bool, iterations: int | None = None) -> Iterator[RunDisplay
 def _state(run: Run) -> str:
     if not run.evaluations:
         return ""
-    best = run.archive.best_fitness
-    return f"coverage {run.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}"
+    best, changes = run.archive.best_fitness, len(run.search.changes)
+    grown = f"  niches changed {changes} time{'s' * (changes > 1)}" if changes else ""
+    return f"coverage {run.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}{grown}"
 
 
 def _iteration(number: int, iterations: int | None, error: float) -> str:

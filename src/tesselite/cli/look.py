@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from tesselite.cli.terminal import printable
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
+    from tesselite.search.map_elites import Change
 
 _FORMATS = ("csv", "npz", "parquet")
 
@@ -89,16 +91,19 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     from tesselite.report.page.run_data import locked
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import run_archive
+    from tesselite.search.map_elites import saved_changes
 
     folder = RunFolder.open(path)
     stored = folder.read()
     plan = stored.plan
     rows = folder.read_progress()
     archive, saved = None, 0
+    changes: list[Change] = []
     if folder.archive_file.exists():
         with user_prints_to_stderr():
             archive, search = run_archive(path)
         saved = search["evaluations"] if search else 0
+        changes = saved_changes(search)
     finished = saved >= plan.evaluations
     done = folder.count_finished(stored, saved)
     seconds = rows[-1]["seconds"] if rows else 0.0
@@ -114,6 +119,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         "start": plan.start and plan.start.to_dict(),
         "batch_size": plan.batch_size,
         "niches": plan.niches.to_dict(),
+        "changes": [asdict(change) for change in changes],
         "execution": plan.execution.to_dict(),
         "version": stored.version,
         "seconds_search": seconds,
@@ -129,6 +135,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         lines += _archive_lines(archive)
     lines += [
         ("niches", plan.niches.label),
+        *(_growth_lines(archive, changes) if archive is not None and plan.niches.revision is not None else []),
         ("emitter", plan.emitter),
         ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),
@@ -138,6 +145,15 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     if about["state"] == "not finished":
         lines.append(("continue", plan.how_to_resume(path)))
     return about, lines
+
+
+def _growth_lines(archive: Archive, changes: list[Change]) -> list[tuple[str, str]]:
+    from tesselite.search.map_elites import changes_in_words
+
+    space = archive.tessellation.space
+    bounds = [f"{name} {a:.4g} to {b:.4g}" for name, a, b in zip(space.names, space.low, space.high, strict=True)]
+    more = f" and {len(bounds) - 4} more" if len(bounds) > 4 else ""
+    return [("growth", changes_in_words(changes)), *([("bounds", ", ".join(bounds[:4]) + more)] if changes else [])]
 
 
 def _figures(archive: Archive) -> dict[str, Any]:

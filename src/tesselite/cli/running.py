@@ -28,6 +28,7 @@ from tesselite.search.map_elites import INITIAL
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.niches import Cvt, Niches, niches_of
 from tesselite.tessellation.protocol import Tessellation
 
@@ -45,6 +46,7 @@ class Wanted:
     niches: int | None
     grid: Any
     cells: str | None
+    grow: str | None
     centroids: Path | None
     samples: int | None
     p: float
@@ -98,6 +100,8 @@ class Wanted:
         given = [name for name, value in chosen.items() if value is not None]
         if len(given) > 1:
             raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
+        if self.grow is not None:
+            return self._growing(self.grow, space)
         if self.cells is not None and self.grid is None:
             raise ValueError(f"--cells: only valid together with --grid, got {self.cells!r} without")
         tessellation: Tessellation | None = None
@@ -115,6 +119,16 @@ class Wanted:
             method=self.method,
             space=space,
         )
+
+    def _growing(self, rule: str, space: FeatureSpace) -> Niches:
+        unused = {"--cells": self.cells, "--centroids": self.centroids, "--samples": self.samples}
+        for name, value in {**unused, "--method": self.method}.items():
+            if value is not None:
+                raise ValueError(f"{name}: not valid together with --grow, whose niches make themselves")
+        shape = None
+        if self.grid is not None:
+            shape = tuple(self.grid) if isinstance(self.grid, list) else (self.grid,) * space.n
+        return growing_by_name(rule, self.niches or DEFAULT_NICHES, shape, self.p)
 
 
 def run_problem(

@@ -248,7 +248,8 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     search, problem = run.search, run.problem
     ours = not run.plan.is_own and run.plan.emitter != VARY
     scratch = search_for(problem, search.archive.tessellation, search.emitter if ours else None, 1, 0)
-    middle = (problem.features.low + problem.features.high) / 2
+    space = search.archive.tessellation.space
+    middle = (space.low + space.high) / 2
     solution = scratch.ask(1)
     scratch.tell([0.0], [middle])
     if in_process and isinstance(problem, CompiledProblem):

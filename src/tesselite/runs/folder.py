@@ -38,8 +38,10 @@ from tesselite.runs.known_designs import START_FILE
 from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.niches import Given, Grid
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
 
 FORMAT = 2  # 1 had no digest, and held events as well
 RUN_FILES = (
@@ -270,8 +272,8 @@ class RunFolder:
     # -- tessellation ----------------------------------------------------------------------------------------------
 
     def write_tessellation(self, tessellation: Tessellation) -> None:
-        """Keep the centroids; a grid needs no file."""
-        if not isinstance(tessellation, GridTessellation):
+        """Keep the centroids; a grid needs no file, nor what stands for niches until they grow."""
+        if not isinstance(tessellation, GridTessellation | Provisional):
             from tesselite.tessellation.files import save_tessellation
 
             save_tessellation(tessellation, self.centroids_file)  # type: ignore[arg-type]
@@ -290,7 +292,12 @@ class RunFolder:
     def count_finished(self, stored: Stored, saved: int) -> int:
         """How many evaluations are finished: the saved ones, and those whose results are in the log alone."""
         niches = stored.planned.niches
-        n_features = len(niches.shape if isinstance(niches, Grid) else read_about(self.centroids_file).get("names", ()))
+        if isinstance(niches, Grid):
+            n_features = len(niches.shape)
+        elif isinstance(niches, Growing):
+            n_features = len(read_about(self.archive_file).get("tessellation", {}).get("space", {}).get("names", ()))
+        else:
+            n_features = len(read_about(self.centroids_file).get("names", ()))
         if not n_features:  # the niches are yet to be made
             return saved
         numbers = EvaluationLog(self.path, n_features).numbers()
@@ -400,15 +407,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def progress_of(search: MapElites) -> dict[str, Any]:
-    """The figures of a search that progress, reports and JSON share."""
+    """The figures of a search that progress, reports and JSON share; without niches nothing is filled."""
     archive = search.archive
+    made = not isinstance(archive.tessellation, Provisional)
     return {
         "evaluations": search.evaluations,
-        "filled": len(archive),
-        "coverage": archive.coverage,
+        "filled": len(archive) if made else 0,
+        "coverage": archive.coverage if made else 0.0,
         "best_fitness": archive.best_fitness,
         "mean_fitness": archive.mean_fitness,
-        "qd_score": archive.qd_score,
+        "qd_score": archive.qd_score if made else None,
         "invalid": archive.invalid.total(),
         "out_of_bounds": archive.out_of_bounds,
     }

@@ -30,9 +30,10 @@ from tesselite.problems.problem import Problem
 from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
 from tesselite.spaces.solutions import Rows
-from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
 VARY = "vary"  # what a space of solutions does itself
@@ -77,12 +78,12 @@ class Plan:
         known = None if start is None else Start.of(start, problem.solutions)
         if known and known.n > evaluations:
             raise ValueError(f"start: expected at most {evaluations} solutions, the whole budget, got {known.n}")
-        if isinstance(niches, Cvt):
+        if isinstance(niches, Cvt | Growing):
             niches = niches.checked(problem.features, seed)
         else:
             niches.tessellate(problem.features, seed)
-        # On one niche: whatever is wrong with the options of the search shows now.
-        trial = search_for(problem, GridTessellation(problem.features, 1), emitter, initial, seed)
+        # Before there are niches: whatever is wrong with the options of the search shows now.
+        trial = search_for(problem, Provisional(problem.features), emitter, initial, seed)
         for way in (Asynchronous.kind, Islands.kind):
             if execution.kind == way and not getattr(trial.emitter, way):
                 raise ValueError(f"emitter: {trial.emitter} does not work with {way}; leave one of them out")

@@ -13,6 +13,7 @@ from tesselite.problems import by_name, file_of, has_name, is_built_in
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan, fingerprint
+from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.niches import Grid
 from tesselite.tessellation.protocol import Tessellation
 
@@ -98,7 +99,7 @@ def stored_tessellation(place: RunFolder, stored: Stored, problem: Problem) -> T
     """The niches of a run, in its problem's features; ValueError if they are not those that it was started with."""
     niches = stored.plan.niches
     found: Tessellation
-    if isinstance(niches, Grid):
+    if isinstance(niches, Grid | Growing):
         found = niches.tessellate(problem.features, stored.plan.seed)
     else:
         from tesselite.tessellation.files import load_tessellation

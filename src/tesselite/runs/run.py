@@ -40,6 +40,7 @@ from tesselite.runs.problem import (
     unagreed_file,
 )
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
+from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.niches import Given, niches_of
 from tesselite.tessellation.protocol import Tessellation
 
@@ -67,7 +68,7 @@ def run(
     evaluations: float,
     n_niches: int | None = None,
     grid: Any = None,
-    tessellation: Tessellation | None = None,
+    tessellation: Tessellation | Growing | None = None,
     n_samples: int | None = None,
     p: float = 2.0,
     method: str | None = None,
@@ -91,13 +92,14 @@ def run(
     """Fill an archive with the best solutions of every kind that this many evaluations find; the run, ended.
 
     Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
-    (cells per feature) or a ready `tessellation`. `variation` makes offspring of uniformly drawn elites; an `emitter`
-    of `tesselite.emitters` takes the place of both. `batch_size` is 200, or what suits the emitter. `progress` is
-    called with the run after every batch; of a compiled problem, in this process, after the first batch that ends at or
-    beyond each 200th part of the budget, and at the end. `start` are known designs, evaluated before all others:
-    solutions (n, width), an Archive, the folder of a run, or a file (see `runs.known_designs`); random ones follow up
-    to `initial` in all. `out` makes the run live in a new folder: it saves itself there every `checkpoint_seconds`, and
-    after any end `tesselite.resume` continues it. Raises NothingValid if the whole first batch fails.
+    (cells per feature) or a ready `tessellation`, or one that grows (`tesselite.expanding`). `variation` makes
+    offspring of uniformly drawn elites; an `emitter` of `tesselite.emitters` takes the place of both. `batch_size` is
+    200, or what suits the emitter. `progress` is called with the run after every batch; of a compiled problem, in this
+    process, after the first batch that ends at or beyond each 200th part of the budget, and at the end. `start` are
+    known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run, or a file (see
+    `runs.known_designs`); random ones follow up to `initial` in all. `out` makes the run live in a new folder: it saves
+    itself there every `checkpoint_seconds`, and after any end `tesselite.resume` continues it. Raises NothingValid if
+    the whole first batch fails.
 
     `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
     makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or

@@ -10,7 +10,7 @@ import base64
 import copy
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,22 @@ class Change:
     def from_dict(cls, about: dict[str, Any]) -> Change:
         """What `asdict` and JSON made of one."""
         return cls(**{**about, "low": tuple(about["low"]), "high": tuple(about["high"])})
+
+
+def saved_changes(saved: dict[str, Any] | None) -> list[Change]:
+    """Those of a search whose state is this, as `archive.file.load_checkpoint` gives it."""
+    return [Change.from_dict(about) for about in (saved or {}).get("changes", [])]
+
+
+def changes_in_words(changes: Sequence[Change]) -> str:
+    """How often the niches changed, and what that cost."""
+    if not changes:
+        return "none yet"
+    times, lost = len(changes), sum(change.lost for change in changes)
+    return (
+        f"{times:,} change{'s' * (times > 1)} of niches, the last after {changes[-1].at:,} evaluations; "
+        f"{lost:,} elites lost to better ones of their new niches"
+    )
 
 
 class MapElites:
@@ -276,7 +292,7 @@ class MapElites:
             with_or_not = "with" if "revision" in saved else "without"
             raise ValueError(f"{path}: saved by a search {with_or_not} a revision of its niches; expected the same")
         self._archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
-        self.changes = [Change.from_dict(about) for about in saved.get("changes", [])]
+        self.changes = saved_changes(saved)
         self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})
         if self.revision is not None:
             self.revision.restore({name: _decoded(about) for name, about in saved["revision"].items()})

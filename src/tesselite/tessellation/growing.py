@@ -70,10 +70,16 @@ class Growing(ABC):
         threads: int | None = None,
         progress: Callable[[int, float], object] | None = None,
     ) -> Provisional:
-        """What stands for the niches until bounds are known; ValueError if they cannot grow over this space."""
-        if not space.uniform and space.is_open:
-            raise ValueError("sampler: not used with open bounds; leave it out, or give all bounds")
-        return Provisional(space, ignore_bounds=self.ignore_bounds)
+        """What stands for the niches until bounds are known."""
+        if self.ignore_bounds:
+            space = FeatureSpace(dict.fromkeys(space.names))
+        return Provisional(space)
+
+    def checked(self, space: FeatureSpace, seed: int) -> Self:
+        """The same; ValueError if they cannot grow over this space."""
+        if self.ignore_bounds and not space.linear:
+            raise ValueError("ignore_bounds: only valid for linear features; leave it out, or the scales")
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
@@ -133,6 +139,14 @@ class Expanding(Growing):
         progress: Callable[[int, float], object] | None = None,
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
+        if self.shape is None:
+            from tesselite.tessellation.growth import unit_centroids
+
+            unit_centroids(space.n, self.n_niches, self.p, seed, threads, progress)
+        return super().tessellate(space, seed, threads, progress)
+
+    def checked(self, space: FeatureSpace, seed: int) -> Self:
+        """The same; ValueError if they cannot grow over this space."""
         if not (space.is_open or self.ignore_bounds):
             raise ValueError(
                 "expanding: all bounds of the features are given; leave one open (None), let all be found "
@@ -140,12 +154,7 @@ class Expanding(Growing):
             )
         if self.shape is not None and len(self.shape) != space.n:
             raise ValueError(f"grid: expected one number for each of {space.n} features, got {len(self.shape)}")
-        found = super().tessellate(space, seed, threads, progress)
-        if self.shape is None:
-            from tesselite.tessellation.growth import unit_centroids
-
-            unit_centroids(space.n, self.n_niches, self.p, seed, threads, progress)
-        return found
+        return super().checked(space, seed)
 
     @property
     def revision(self) -> Revision:

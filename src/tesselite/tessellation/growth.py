@@ -79,22 +79,20 @@ class Expansion(Revision):
     def _grown(self, tessellation: Tessellation) -> FeatureSpace | None:
         """The features within wider bounds; None if they are wide enough, or not enough was seen for the first ones."""
         if isinstance(tessellation, Provisional):
-            self.given = tessellation.given
+            self.given = np.array([tessellation.features.low, tessellation.features.high])
         now = None if isinstance(tessellation, Provisional) else (tessellation.space.low, tessellation.space.high)
         seen = (np.empty(0), np.empty(0)) if self.ranges is None else self.ranges.bounds()
         if self.given is None or not len(seen[0]) or not np.isfinite(seen).all():
             return None
-        bounds = grown_bounds(self.given, seen, now, self.how.margin, self.how.growth)
-        if bounds is None:
-            return None
-        flat = ~(bounds[0] < bounds[1])
+        flat = np.isinf(self.given).any(axis=0) & (seen[0] >= seen[1])
         if flat.any():
             j = int(np.argmax(flat))
             raise ValueError(
                 f"features: {tessellation.space.names[j]!r} is {seen[0][j]:g} in all valid evaluations so far, so that "
                 "its bounds cannot be found; give them, leave the feature out, or ask later (every=...)"
             )
-        return tessellation.space.within(*bounds)
+        bounds = grown_bounds(self.given, seen, now, self.how.margin, self.how.growth)
+        return None if bounds is None else tessellation.space.within(*bounds)
 
     def _niches(self, space: FeatureSpace) -> Tessellation:
         if isinstance(self.how, Expanding) and self.how.shape is not None:

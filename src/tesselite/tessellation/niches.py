@@ -1,4 +1,4 @@
-"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, or `Given` ones.
+"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, `Given` ones, or `Growing` ones (see `growing`).
 
 Each makes its tessellation and knows its JSON, its label, its options on the command line, and the revision that
 changes the niches in the run, if any. What tessellations do lives in `grid` and `voronoi`.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.growing import KINDS, Growing
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.revision import Revision
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
@@ -168,13 +169,13 @@ class Given:
         return ["--centroids", "centroids.parquet"]
 
 
-Niches = Grid | Cvt | Given
+Niches = Grid | Cvt | Given | Growing
 
 
 def niches_of(
     n_niches: int | None = None,
     grid: Any = None,
-    tessellation: Tessellation | None = None,
+    tessellation: Tessellation | Growing | None = None,
     *,
     n_samples: int | None = None,
     p: float = 2.0,
@@ -193,6 +194,8 @@ def niches_of(
         return Cvt(n_niches, n_samples, p, method)
     if (n_samples, p, method) != (None, 2.0, None):
         raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
+    if isinstance(tessellation, Growing):
+        return tessellation
     if grid is not None:
         tessellation = GridTessellation(space, grid)
     if isinstance(tessellation, GridTessellation) and tessellation.space == space:
@@ -212,6 +215,8 @@ def niches_from_dict(about: dict[str, Any]) -> Niches:
         if not shape or not all(is_whole(cells, 1) for cells in shape):
             raise TypeError(f"shape is {shape!r}")
         return Grid(shape, about.get("cells", "equal"))
+    if about["kind"] in KINDS:
+        return KINDS[about["kind"]].from_dict(about)
     if not is_whole(about["n_niches"], 1):
         raise TypeError(f"n_niches is {about['n_niches']!r}")
     p = checked_p(about["p"])

@@ -17,18 +17,15 @@ Floats = npt.NDArray[np.float64]
 class Provisional:
     """A niche for each different feature vector, so that no solution is lost before there are real niches.
 
-    `given` (2, d) holds the low and high bounds that are known, infinite where they are open. The bounds of `space` are
-    made up there, and rows outside them are not counted.
+    Where bounds of `features` are open, those of `space` are made up, and rows outside them are not counted.
     """
 
     n_niches = 2**62
     counts_outside = False
 
-    def __init__(self, features: FeatureSpace, *, ignore_bounds: bool = False) -> None:
+    def __init__(self, features: FeatureSpace) -> None:
+        self.features = features
         low, high = features.low.copy(), features.high.copy()
-        self.given: Floats = np.array([np.full(features.n, -np.inf), np.full(features.n, np.inf)])
-        if not ignore_bounds:
-            self.given = np.array([low, high])
         open_low, open_high = np.isinf(low), np.isinf(high)
         low[open_low & open_high] = 0.0
         low[open_low & ~open_high] = high[open_low & ~open_high] - 1.0
@@ -52,7 +49,7 @@ class Provisional:
 
     def fingerprint(self) -> str:
         """A digest of the features and the known bounds."""
-        text = repr(("provisional", self.space.to_dict(), self.given.tolist()))
+        text = repr(("provisional", self.features.to_dict()))
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from tesselite.report.principal import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
+from tesselite.search.map_elites import Change, changes_in_words, saved_changes
 from tesselite.spaces.variables import Variable
 from tesselite.tessellation.protocol import Tessellation
 
@@ -61,6 +62,7 @@ class RunData:
     scenarios: dict[str, Floats] = field(default_factory=dict)
     assessed: npt.NDArray[np.bool_] | None = None
     notes: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
     @property
     def plan(self) -> Plan:
@@ -83,6 +85,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
         else:
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
+        run.changes = saved_changes(search)
     finished = run.evaluations >= stored.plan.evaluations
     run.evaluations = place.count_finished(stored, run.evaluations)
     if finished:
@@ -220,6 +223,7 @@ def _settings_shown(run: RunData) -> list[tuple[str, str]]:
     return [
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
+        *([("Growth", changes_in_words(run.changes))] if plan.niches.revision is not None else []),
         ("Budget", f"{run.plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),

@@ -1,0 +1,334 @@
+"""Niches that grow with the search: against plain Python, across resumes and workers, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import tesselite as tl
+from tesselite.cli import main
+from tesselite.tessellation.growing import growing_by_name
+from tesselite.tessellation.growth import adapted, grown_bounds, unit_centroids
+from tesselite.tessellation.niches import niches_from_dict
+from tesselite.tessellation.provisional import Provisional
+
+ARM = tl.problems.arm(5)
+OPEN = tl.FeatureSpace({"x": None, "y": (0, None)})
+SETTINGS = {"evaluations": 3000, "initial": 300, "batch_size": 130, "seed": 4}
+KINDS = {
+    "expanding": tl.expanding(60, every=400, ignore_bounds=True),
+    "grid": tl.expanding(grid=[8, 7], every=400, ignore_bounds=True),
+    "adaptive": tl.adaptive(60, every=400, ignore_bounds=True),
+}
+
+
+def search_with(niches, problem=ARM, seed=4):
+    return tl.MapElites(
+        problem.solutions,
+        niches.tessellate(problem.features, seed),
+        revision=niches.revision,
+        initial=300,
+        seed=seed,
+        floor=0.0,
+    )
+
+
+def test_hand_solved_bounds():
+    given = np.array([[-np.inf, 0.0], [np.inf, np.inf]])
+    seen = np.array([1.0, 2.0]), np.array([3.0, 10.0])
+    low, high = grown_bounds(given, seen, None, 0.1, 0.0)
+    np.testing.assert_allclose([low, high], [[0.8, 0.0], [3.2, 11.0]])  # a margin beyond what was seen, none beyond 0
+    assert grown_bounds(given, seen, (low, high), 0.1, 0.0) is None
+    wider = np.array([0.9, -5.0]), np.array([3.3, 10.0])
+    np.testing.assert_allclose(grown_bounds(given, wider, (low, high), 0.1, 0.0), [[0.8, 0], [3.54, 11]])
+    assert grown_bounds(given, wider, (low, high), 0.1, 0.1) is None  # 0.1 beyond 3.2 is less than a tenth of 2.4
+
+
+class PlainGrowth:
+    """Expanding niches in plain Python, told the batches of a search: bounds, nearest centroids, elites."""
+
+    def __init__(self, unit, how):
+        self.unit, self.how = unit.tolist(), how
+        self.seen, self.elites, self.low, self.high = [], {}, None, None
+
+    def niche(self, features):
+        if self.low is None:
+            return tuple(features)
+        scaled = [(x - a) / (b - a) for x, a, b in zip(features, self.low, self.high, strict=True)]
+        squares = [sum((x - c) ** 2 for x, c in zip(scaled, row, strict=True)) for row in self.unit]
+        return squares.index(min(squares))
+
+    def insert(self, fitness, features, evaluation):
+        niche = self.niche(features)
+        if niche not in self.elites or fitness > self.elites[niche][0]:
+            self.elites[niche] = (fitness, features, evaluation)
+
+    def tell(self, fitness, features, first):
+        for i, (f, b) in enumerate(zip(fitness.tolist(), features.tolist(), strict=True)):
+            self.insert(f, b, first + i)
+            self.seen.append(b)
+        done = first + len(fitness)
+        if done // self.how.every > first // self.how.every:
+            self.revise()
+
+    def revise(self):
+        changed = False
+        low, high = [], []
+        for j in range(2):
+            ordered = sorted(row[j] for row in self.seen)
+            least, most = ordered[self.how.outliers], ordered[-1 - self.how.outliers]
+            slack = self.how.margin * (most - least)
+            lower = self.low is None or least < self.low[j]
+            higher = self.low is None or most > self.high[j]
+            low.append(least - slack if lower else self.low[j])
+            high.append(most + slack if higher else self.high[j])
+            changed |= lower or higher
+        if changed:
+            self.low, self.high = low, high
+            old, self.elites = list(self.elites.values()), {}
+            for elite in old:  # in the order in which niches were first filled
+                self.insert(*elite)
+
+
+def test_expanding_agrees_with_plain_python():
+    how = KINDS["expanding"]
+    search, plain = search_with(how), PlainGrowth(unit_centroids(2, 60, 2.0, 4), how)
+    while search.evaluations < 3000:
+        first, rows = search.evaluations, search.ask(130)
+        evaluated = ARM.evaluate(rows)
+        search.tell_evaluation(evaluated)
+        plain.tell(evaluated.fitness, evaluated.features, first)
+        assert len(plain.elites) == len(search.archive)
+    assert len(search.changes) >= 3
+    np.testing.assert_array_equal([plain.low, plain.high], [search.changes[-1].low, search.changes[-1].high])
+    found = [(elite.fitness, elite.evaluation) for elite in search.archive]
+    assert found == [(plain.elites[niche][0], plain.elites[niche][2]) for niche in sorted(plain.elites)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_elite_is_lost_except_to_a_better_one_of_its_new_niche(kind):
+    search = search_with(KINDS[kind])
+    before, n_changes = None, 0
+    while search.evaluations < 2600:
+        rows = search.ask(130)
+        evaluated = ARM.evaluate(rows)
+        before = search.archive.copy()
+        before.add_evaluated(rows, evaluated, search.evaluations)
+        search.tell_evaluation(evaluated)
+        if len(search.changes) > n_changes:
+            n_changes = len(search.changes)
+            assert search.changes[-1].lost == len(before) - len(search.archive)
+            for elite in before:
+                now = search.archive.get(search.archive.tessellation.niche_of(elite.features))
+                assert now is not None
+                assert now.evaluation == elite.evaluation or now.fitness >= elite.fitness
+    assert n_changes >= 2
+
+
+def test_adaptive_niches_are_where_solutions_are():
+    """On a thin ring, the uniform CVT has a few niches that can be filled; most of the adaptive ones can."""
+
+    @tl.problem(solutions=tl.Box(2, 0, 1), features={"x": (-1, 1), "y": (-1, 1)})
+    def ring(x):
+        angle, radius = 2 * np.pi * x[0], 0.9 + 0.01 * x[1]
+        return 1.0, (radius * np.cos(angle), radius * np.sin(angle))
+
+    options = {"evaluations": 3000, "initial": 300, "seed": 1}
+    uniform = tl.illuminate(ring, n_niches=200, **options)
+    run = tl.run(ring, tessellation=tl.adaptive(200, every=500), **options)
+    assert len(run.archive) > 2 * len(uniform)
+    assert (run.archive.tessellation.space.low == -1).all()  # bounds that are given stay
+    radius = np.linalg.norm(run.archive.tessellation.centroids, axis=1)
+    assert (np.abs(radius - 0.905) < 0.05).mean() > 0.6
+
+
+def test_adapted_niches_keep_a_share_of_uniform_samples():
+    space, how = tl.FeatureSpace.unit(2), tl.adaptive(50, uniform=0.5)
+    seen = np.random.default_rng(1).random((400, 2)) * 0.1
+    made = adapted(space, how, seen, None, np.random.default_rng(2))
+    in_corner = (made.centroids < 0.1).all(axis=1).sum()
+    assert 10 < in_corner < 40
+    again = adapted(space, how, seen, None, np.random.default_rng(2))
+    assert made == again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_resumes_to_the_same_bytes(tmp_path, kind):
+    straight = tl.run(ARM, tessellation=KINDS[kind], out=tmp_path / "straight", **SETTINGS)
+    assert len(straight.search.changes) >= 3
+    for name, budget in (("before", 260), ("between", 1210)):  # before there are niches, and between two changes
+        cut = tmp_path / name
+        tl.run(ARM, tessellation=KINDS[kind], out=cut, **{**SETTINGS, "evaluations": budget})
+        resumed = tl.resume(cut, evaluations=SETTINGS["evaluations"])
+        assert (cut / "archive.parquet").read_bytes() == (tmp_path / "straight" / "archive.parquet").read_bytes()
+        assert resumed.search.changes == straight.search.changes
+    assert tl.Archive.load(tmp_path / "straight").equals(straight.archive)
+
+
+class Killed(BaseException):
+    """Raised where a process might be killed: nothing is saved after it."""
+
+
+@pytest.mark.parametrize("kind", ["expanding", "adaptive"])
+@pytest.mark.parametrize("where", ["moved_to", "add_evaluated"])
+def test_a_run_that_is_killed_in_the_middle_of_a_change(tmp_path, monkeypatch, kind, where):
+    straight = tl.run(ARM, tessellation=KINDS[kind], out=tmp_path / "straight", **SETTINGS)
+    done = getattr(tl.Archive, where)
+
+    def die(self, *args, **options):
+        fingerprint = (args[0] if where == "moved_to" else self.tessellation).fingerprint()
+        if fingerprint == straight.search.changes[2].fingerprint:
+            raise Killed
+        return done(self, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tl.Archive, where, die)
+        with pytest.raises(Killed):
+            tl.run(ARM, tessellation=KINDS[kind], out=tmp_path / "cut", checkpoint_seconds=0, **SETTINGS)
+    assert tl.resume(tmp_path / "cut").search.changes == straight.search.changes
+    for name in ("archive.parquet", "events.jsonl"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+
+
+def test_niches_that_are_not_there_yet_can_be_read(tmp_path):
+    run = tl.run(ARM, tessellation=KINDS["adaptive"], out=tmp_path / "run", **{**SETTINGS, "evaluations": 260})
+    archive = tl.Archive.load(tmp_path / "run")
+    assert isinstance(archive.tessellation, Provisional)
+    assert len(archive) == len(run.archive) == 260
+    assert archive.out_of_bounds == 0
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_workers_give_the_same(tmp_path, asynchronous):
+    how = KINDS["adaptive"]
+    settings = {**SETTINGS, "evaluations": 900}
+    run = tl.run(ARM, tessellation=how, out=tmp_path / "run", workers=1, asynchronous=asynchronous, **settings)
+    if asynchronous:
+        from tesselite.runs.run import replay
+
+        assert replay(tmp_path / "run").archive.equals(run.archive)
+    else:
+        assert tl.illuminate(ARM, tessellation=how, **settings).equals(run.archive)
+    assert len(run.search.changes) >= 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_and_commands_hold_all_of_it(kind):
+    how = KINDS[kind]
+    assert niches_from_dict(json.loads(json.dumps(how.to_dict()))) == how
+    words = how.command()
+    shape = (8, 7) if kind == "grid" else None
+    assert growing_by_name(words[words.index("--grow") + 1], 60, shape, 2.0) == how
+    assert str(how.n_niches) in how.label or "8x7" in how.label
+    assert "ignore_bounds" in how.construction
+
+
+def test_archives_of_other_bounds_are_projected_on_a_common_tessellation():
+    archive = tl.illuminate(ARM, tessellation=KINDS["expanding"], **SETTINGS)
+    common = tl.project(archive, tl.GridTessellation(ARM.features, 5))
+    assert 15 < len(common) <= 25
+    assert common.best_fitness == archive.best_fitness
+
+
+def test_open_bounds_and_bounds_that_are_given():
+    @tl.problem(solutions=tl.Box(2, -1, 1), features=OPEN)
+    def far(x):
+        return 1.0, (1000 + 30 * x[0], x[1] ** 2)
+
+    archive = tl.illuminate(far, tessellation=tl.expanding(40, every=300), evaluations=1500, initial=300, seed=1)
+    space = archive.tessellation.space
+    assert 965 < space.low[0] < 975
+    assert 1025 < space.high[0] < 1035
+    assert space.low[1] == 0.0
+    assert len(archive) > 30
+
+
+def test_what_is_not_finite_or_as_good_as_infinite_does_not_stretch_the_bounds():
+    @tl.problem(solutions=tl.Box(2, 0, 1), features=OPEN)
+    def wild(x):
+        if x[0] < 0.05:
+            return 1.0, (float("nan"), 1.0)
+        if x[0] < 0.1:
+            return 1.0, (float("inf"), 1.0)
+        if x[0] < 0.15:
+            return 1.0, (-1e200, 1.0)
+        return 1.0, (x[0], x[1])
+
+    archive = tl.illuminate(wild, tessellation=tl.expanding(40, every=300), evaluations=1500, initial=300, seed=1)
+    assert archive.tessellation.space.low[0] > 0.0
+    assert archive.invalid["a feature is NaN or infinite"] > 0
+    assert archive.out_of_bounds > 0
+
+
+@pytest.mark.parametrize(
+    ("features", "how", "message"),
+    [
+        (OPEN, tl.expanding(9), "features: 'y' is 1 in all valid evaluations so far"),
+        ({"x": (0, 1), "y": (0, 2)}, tl.expanding(9), "expanding: all bounds of the features are given"),
+        (OPEN, tl.expanding(grid=[2, 2, 2]), "grid: expected one number for each of 2 features, got 3"),
+        (
+            tl.FeatureSpace({"x": (0.1, None), "y": (0, 2)}, scales={"x": "log"}),
+            tl.expanding(9, ignore_bounds=True),
+            "ignore_bounds: only valid for linear",
+        ),
+    ],
+)
+def test_searches_that_cannot_be(features, how, message):
+    problem = tl.problem(solutions=tl.Box(2, 0, 1), features=features)(lambda x: (1.0, (x[0], 1.0)))
+    with pytest.raises(ValueError, match=message):
+        tl.illuminate(problem, tessellation=how, evaluations=2000, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: tl.expanding(), "expanding: expected either n_niches"),
+        (lambda: tl.expanding(5, grid=[2]), "expanding: expected either n_niches"),
+        (lambda: tl.expanding(0), "n_niches: expected a whole number of at least 1, got 0"),
+        (lambda: tl.expanding(5, every=0), "every: expected"),
+        (lambda: tl.expanding(5, margin=-1), "margin: expected a number of at least 0"),
+        (lambda: tl.expanding(5, growth=float("nan")), "growth: expected a number of at least 0"),
+        (lambda: tl.expanding(5, outliers=-1), "outliers: expected"),
+        (lambda: tl.adaptive(5, uniform=1.0), "uniform: expected a number of at least 0 and below 1"),
+        (lambda: growing_by_name("shrinking", 5, None, 2.0), "grow: expected one of expanding, adaptive"),
+        (lambda: growing_by_name("adaptive", 5, (2, 2), 2.0), "grow: adaptive has no grid"),
+        (lambda: growing_by_name("expanding:colour=2", 5, None, 2.0), "grow: expected options of expanding"),
+        (lambda: growing_by_name("expanding:every=x", 5, None, 2.0), "every: expected a number"),
+        (lambda: tl.run(ARM, tessellation=KINDS["grid"], islands=2, **SETTINGS), "islands: need the same niches"),
+    ],
+)
+def test_wrong_options_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_command_line(tmp_path, monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr("sys.argv", ["tesselite", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code or 0
+
+    out = str(tmp_path / "run")
+    start = ["run", "arm:5", "--niches", "60", "--grow", "expanding:every=400,ignore_bounds", "--seed", "4"]
+    start += ["--evaluations", "3000", "--initial", "300", "--batch-size", "130"]
+    assert call(*start, "--out", out) == 0
+    assert tl.Archive.load(out).equals(tl.illuminate(ARM, tessellation=KINDS["expanding"], **SETTINGS))
+    assert call("info", out) == 0
+    shown = capsys.readouterr().out
+    assert "expanding CVT of 60 niches" in shown
+    assert "changes of niches, the last after" in shown
+    assert call("info", out, "--json") == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert [len(changes[0]["low"]), changes[0]["at"]] == [2, 430]
+    assert call("plot", out) == 0
+    assert (tmp_path / "run" / "figures" / "growth.png").exists()
+    for options, message in (
+        (["--grow", "shrinking"], "grow: expected one of expanding"),
+        (["--grow", "expanding"], "expanding: all bounds of the features are given"),
+        (["--grow", "expanding:ignore_bounds", "--samples", "9"], "--samples: not valid together with --grow"),
+    ):
+        assert call("run", "arm:5", *options, "--out", str(tmp_path / "none")) == 2
+        assert message in capsys.readouterr().err
