@@ -11,10 +11,8 @@ where it would need the rest of a generation and the next one of the same strate
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,6 +23,7 @@ from tesselite.archive.evaluation import Evaluation
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float
 from tesselite.base.seeds import Purpose, key
+from tesselite.base.standing_threads import in_parts
 from tesselite.compiled.fast_math import fill_normals
 from tesselite.emitters.cma_es import COVARIANCES, LARGEST_FULL, Covariance, Setting, Strategies, draw_index, draw_word
 from tesselite.emitters.emitter import Emitter
@@ -148,17 +147,7 @@ class Cma(Emitter):
 
     def _in_threads(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
         """work(a, b) for consecutive parts of [start, stop), one for each thread; every strategy is in one of them."""
-        n = min(self.threads, stop - start)
-        if n <= 1:
-            work(start, stop)
-            return
-        cuts = [start + (stop - start) * k // n for k in range(n + 1)]
-        others = [_pool(n - 1).submit(work, cuts[k], cuts[k + 1]) for k in range(1, n)]
-        try:
-            work(cuts[0], cuts[1])
-        finally:
-            for other in others:
-                other.result()
+        in_parts(work, start, stop, -(-(stop - start) // self.threads), self.threads)
 
     # -- telling ---------------------------------------------------------------------------------------------------
 
@@ -422,8 +411,3 @@ def _between(name: str, value: float, low: float, high: float) -> float:
     if not (low < number <= high and math.isfinite(number)):
         raise ValueError(f"{name}: expected {expected}, got {value!r}")
     return number
-
-
-@functools.cache
-def _pool(n: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n)

@@ -27,15 +27,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.fast_math import normals_of_words, random_word, uniform_index
+from tesselite.compiled.fast_math import fma, normals_of_words, random_word, uniform_index
 from tesselite.compiled.kernels import kernel
-from tesselite.compiled.lanes import LANES, aligned_zeros, fused, load, spread, store
+from tesselite.compiled.lanes import LANES, aligned_zeros, bits, fused, load, read, spread, store, write
 from tesselite.emitters.breeding import REFLECT, bounded
 from tesselite.emitters.cma_algebra import add_products, combine, factorise, multiply_upper, padded
 
 Covariance = Literal["full", "separable", "limited"]
 COVARIANCES: tuple[Covariance, ...] = ("full", "separable", "limited")
 _FULL, _SEPARABLE, _LIMITED = range(3)
+
+INSIDE = (1 << LANES) - 1  # all lanes
 
 LARGEST_FULL = 256  # values up to which the full covariance is the default
 
@@ -178,7 +180,7 @@ def _copy(name: str, given: npt.NDArray[Any], to: npt.NDArray[Any]) -> None:
 @kernel()
 def sample(setting: Any, stack: Any, key: Any, start: int, stop: int, out: Any) -> None:
     """Draw z, turn it into y = A z, and write m + sigma y, folded into the bounds, for strategies [start, stop)."""
-    n, batch, unit, low, high = setting.n, setting.batch, setting.unit, setting.low, setting.high
+    batch = setting.batch
     drawn, w = stack.z.shape[1], stack.z.shape[2]
     words = drawn * w // 2
     scratch, radius, lanes = np.empty(words, np.uint64), np.empty(words), np.empty(LANES)
@@ -187,15 +189,31 @@ def sample(setting: Any, stack: Any, key: Any, start: int, stop: int, out: Any) 
         z = stack.z[i].reshape(drawn * w)
         normals_of_words(own, np.uint64(stack.generation[i] * words), words, scratch, radius, z)
         _transform(setting, stack, i, lanes)
-        sigma = stack.sigma[i]
         for row in range(batch):
             p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
-            step = sign * sigma
-            for j in range(n):
-                x = unit[j] * (stack.mean[i, j] + step * stack.y[i, p, j])
-                if not (low[j] <= x <= high[j]):
-                    x = bounded(x, low[j], high[j], REFLECT)
-                out[i, row, j] = x
+            _write(setting, stack, i, p, sign * stack.sigma[i], out, i * batch + row)
+
+
+@kernel(allocates=False)
+def _write(setting: Any, stack: Any, i: int, p: int, step: float, out: Any, row: int) -> None:
+    """Row number `row` of out: m + step y, in the units of the space, folded into the bounds where it leaves them."""
+    n, drawn, w = setting.n, stack.y.shape[1], stack.y.shape[2]
+    mean, y, unit, low, high = stack.mean, stack.y, setting.unit, setting.low, setting.high
+    at_m, at_y, at = i * w, (i * drawn + p) * w, row * n
+    whole = n // LANES * LANES
+    inside = INSIDE
+    for j in range(0, whole, LANES):
+        x = load(unit, j) * fused(step, load(y, at_y + j), load(mean, at_m + j))
+        store(out, at + j, x)
+        inside &= bits((x >= load(low, j)) & (x <= load(high, j)))
+    for j in range(whole, n):
+        x = unit[j] * fma(step, read(y, at_y + j), read(mean, at_m + j))
+        write(out, at + j, x)
+        if not (low[j] <= x <= high[j]):
+            inside = 0
+    if inside != INSIDE:
+        for j in range(n):
+            write(out, at + j, bounded(read(out, at + j), low[j], high[j], REFLECT))
 
 
 @kernel(allocates=False)

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import RAISED, Direction, Evaluation, Invalid, reason_of
 from tesselite.base.numbers import as_float, shown
-from tesselite.base.threads import checked_threads, in_chunks
+from tesselite.base.standing_threads import in_parts
+from tesselite.base.threads import checked_threads
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
@@ -37,7 +38,7 @@ def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenar
 
 _WRONG_SHAPE = "wrong shape"
 CHUNK = 64  # rows that a thread evaluates at a time
-_WORTH_THREADS = 1e-3  # seconds of work below which one thread does it all
+_WORTH_THREADS = 1e-4  # seconds of work below which one thread does it all
 
 
 class FunctionProblem(Problem):
@@ -224,13 +225,7 @@ class CompiledProblem(Problem):
         # Waking threads costs more than a quick objective's whole batch.
         if (time.perf_counter() - began) * n < _WORTH_THREADS * CHUNK:
             n_threads = 1
-        rest = max(0, n - CHUNK)
-        in_chunks(
-            lambda start, stop: block.evaluate(address, rows, CHUNK + start, CHUNK + stop, out),
-            rest,
-            CHUNK,
-            n_threads,
-        )
+        in_parts(lambda start, stop: block.evaluate(address, rows, start, stop, out), CHUNK, n, CHUNK, n_threads)
         fitness, features, status = out
         failed = np.flatnonzero(status).tolist()
         reasons = dict.fromkeys(failed, block.EXCEPTION)
