@@ -29,6 +29,7 @@ LAYERS = """
     assessment
     report
     paper
+    bench
     cli __main__
 """
 RANK = {name: rank for rank, line in enumerate(LAYERS.strip().splitlines()) for name in line.split()}

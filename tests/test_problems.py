@@ -22,6 +22,8 @@ SPECS = [
     "arm",
     "rastrigin:3",
     "sphere:2",
+    "lp:sphere,n=4",
+    "arm_repertoire:3",
     "maze:20d",
     "hexapod:duty",
     "hexapod:phase",

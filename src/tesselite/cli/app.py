@@ -686,6 +686,66 @@ def reproduce(
     )
 
 
+@app.command("bench")
+def bench(
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[BENCHMARK]...",
+            help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50), "
+            "lp-rastrigin-10, lp-flat-10, arm, spiral. Default: all.",
+        ),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            "-a",
+            metavar="NAME",
+            help="gaussian, iso_line, or an emitter as `tesselite run --emitter` takes it; several times for several. "
+            "Default: all that have names.",
+        ),
+    ] = None,
+    trials: Annotated[int, typer.Option(parser=_whole, metavar="N", help="Trials of each, with different seeds.")] = 5,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(parser=_whole, metavar="E", help="Evaluations of each trial. Default: the benchmark's."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
+    ] = None,
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False,
+    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False,
+    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    quiet: QuietOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Compare algorithms on the field's public benchmarks, beside published figures. Stop and continue freely."""
+    from tesselite.cli.benchmarking import run_benchmarks
+
+    run_benchmarks(
+        benchmarks or [],
+        out,
+        algorithms=algorithm or [],
+        trials=trials,
+        evaluations=evaluations,
+        workers=_one_of(workers, dask),
+        keep_runs=keep_runs,
+        forecast_only=forecast,
+        report_only=report,
+        kind=kind.value,
+        quiet=quiet,
+        as_json=json_,
+    )
+
+
 def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
     from tesselite.cli.terminal import printable, printable_output

@@ -146,7 +146,8 @@ def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | 
 # -- compare -----------------------------------------------------------------------------------------------------------
 
 
-def _check_folder(out: Path) -> None:
+def check_folder(out: Path) -> None:
+    """ValueError if results cannot go there."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder, {out} is a file")
 
@@ -171,7 +172,7 @@ def compare_runs(
 
     if names and (len(names) != 2 or names[0] == names[1] or not all(name.strip() for name in names)):
         raise ValueError(f"--names: expected two that differ, one for each set of runs, got {', '.join(names)}")
-    _check_folder(out)
+    check_folder(out)
     first, second = names or ("first", "second")
     groups = {first: list(runs), second: list(against)}
     notes = check_comparable(groups)
@@ -224,7 +225,7 @@ def reproduce_study(
     """Run what is missing of a study, then write its tables, figures and report."""
     from tesselite.paper.studies import SETS, STUDIES, of_descriptors, scaled, with_centroids
 
-    _check_folder(out)
+    check_folder(out)
     if name == "concept":
         if forecast_only or report_only:
             raise ValueError("concept: has no trials to forecast or to report; it draws figures in seconds")
@@ -232,7 +233,7 @@ def reproduce_study(
             raise ValueError("concept: draws figures and has no trials; expected no options of trials")
         from tesselite.paper.concept import concept_figures
 
-        _tell([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)
+        tell_studies([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)
         return
     known = (*STUDIES, *SETS, "concept")
     if name not in known:
@@ -269,7 +270,7 @@ def reproduce_study(
         for part, (study, wanted) in studies.items()
         if not (report_only and len(parts) > 1) or any((out / part).glob("trials/*/*.json"))
     ]
-    _tell(told, as_json)
+    tell_studies(told, as_json)
 
 
 def _shared_out(descriptors: Sequence[str] | None, studies: Mapping[str, Study]) -> dict[str, Sequence[str] | None]:
@@ -302,15 +303,20 @@ def carry_out_study(
     report_only: bool,
     kind: str,
     quiet: bool,
+    write: Callable[[Study, Path, str], list[Path]] | None = None,
 ) -> dict[str, Any]:
-    """One study: forecast, trials of what is wanted of it, a report of all that is there; returns what to tell."""
+    """One study: forecast, trials of what is wanted of it, a report of all that is there; returns what to tell.
+
+    `write` writes the report; that of the paper's studies by default.
+    """
     from tesselite.base.threads import available_threads
     from tesselite.paper import reproduce
     from tesselite.paper.study_forecast import forecast
     from tesselite.paper.study_report import as_run, write_report
 
+    write = write or write_report
     if report_only:
-        return {"study": study.name, "files": [str(file) for file in write_report(as_run(study, out), out, kind)]}
+        return {"study": study.name, "files": [str(file) for file in write(as_run(study, out), out, kind)]}
     done = reproduce.read_trials(study, out)  # refuses a folder of other settings before anything is done
     taken = reproduce.adoptable(wanted, out, reuse)
     if not forecast_only:
@@ -344,13 +350,13 @@ def carry_out_study(
     except reproduce.JobsFailed as error:
         failed = error  # what is there is reported all the same
     if failed is None or any(reproduce.read_trials(study, out).values()):
-        files = write_report(study, out, kind)
+        files = write(study, out, kind)
     if failed is not None:
         raise failed
     return {"study": study.name, "files": [str(file) for file in files]}
 
 
-def _tell(results: Sequence[dict[str, Any]], as_json: bool, every_file: bool = False) -> None:
+def tell_studies(results: Sequence[dict[str, Any]], as_json: bool, every_file: bool = False) -> None:
     """One JSON object, of the study or with a list of the studies; or the files to look at, a line each."""
     if as_json:
         print_json(results[0] if len(results) == 1 else {"studies": list(results)})

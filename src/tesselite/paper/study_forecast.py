@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tesselite.assessment.trial import Trial
+from tesselite.emitters.names import by_name as emitter_by_name
 from tesselite.paper.reproduce import Job
 from tesselite.paper.studies import CVT_ITERATIONS, Pair
 from tesselite.problems import by_name
@@ -49,7 +50,7 @@ def _size(n: int) -> str:
 
 def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> Forecast:
     """What these jobs will take. Trials of a pair that are `done` tell best; otherwise a small search is timed."""
-    evaluation_seconds: dict[str, float] = {}
+    evaluation_seconds: dict[tuple[str, str | None], float] = {}
     trial_seconds: dict[str, float] = {}
     total, largest, centroids, memory = 0.0, 0, 0, 0
     for job in jobs:
@@ -76,10 +77,10 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
             if any(earlier):
                 trial_seconds[pair.name] = float(np.median(earlier))
             else:
-                family = pair.problem.partition(":")[0]
-                if family not in evaluation_seconds:
-                    evaluation_seconds[family] = _evaluation_seconds(pair, job.threads)
-                trial_seconds[pair.name] = _trial_seconds(pair, evaluation_seconds[family])
+                kind = pair.problem.partition(":")[0], pair.variation
+                if kind not in evaluation_seconds:
+                    evaluation_seconds[kind] = _evaluation_seconds(pair, job.threads)
+                trial_seconds[pair.name] = _trial_seconds(pair, evaluation_seconds[kind])
         total += trial_seconds[pair.name]
         largest = max(largest, _run_bytes(pair))
     n_trials = sum(job.number is not None for job in jobs)
@@ -108,6 +109,7 @@ def _evaluation_seconds(pair: Pair, threads: int) -> float:
     n = min(_PILOT, pair.evaluations)
     search = MapElites(
         problem.solutions, GridTessellation(problem.features, 1 if problem.features.n > 40 else 2),
+        emitter=emitter_by_name(pair.variation) if pair.variation else None,
         initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
     )  # fmt: skip
     began, first = time.perf_counter(), 0

@@ -22,21 +22,37 @@ from tesselite.base.importing import importing
 from tesselite.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from tesselite.problems.archimedean_spiral import spiral
     from tesselite.problems.functions import rastrigin, sphere
     from tesselite.problems.hexapod_locomotion import hexapod
+    from tesselite.problems.linear_projection import lp
     from tesselite.problems.maze_navigation import maze
-    from tesselite.problems.planar_arm import arm
+    from tesselite.problems.planar_arm import arm, arm_repertoire
 
 # The modules are named apart from the functions: importing `problems.maze` would put a module in the function's place.
 _HOME = {
     "arm": "planar_arm",
+    "arm_repertoire": "planar_arm",
     "hexapod": "hexapod_locomotion",
+    "lp": "linear_projection",
     "maze": "maze_navigation",
     "rastrigin": "functions",
     "sphere": "functions",
+    "spiral": "archimedean_spiral",
 }
 
-__all__ = ["BUILT_IN", "arm", "by_name", "hexapod", "maze", "rastrigin", "sphere"]
+__all__ = [
+    "BUILT_IN",
+    "arm",
+    "arm_repertoire",
+    "by_name",
+    "hexapod",
+    "lp",
+    "maze",
+    "rastrigin",
+    "sphere",
+    "spiral",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -58,6 +74,21 @@ BUILT_IN = (
     BuiltIn("arm", ("arm", "arm:N"), "planar arm with N joints (10): x and y of the hand; alike joints are best"),
     BuiltIn("rastrigin", ("rastrigin", "rastrigin:N"), "Rastrigin's function of N variables (10), minimised"),
     BuiltIn("sphere", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
+    BuiltIn(
+        "lp",
+        tuple(f"lp:{f}{d}" for f in ("sphere", "rastrigin", "plateau", "flat") for d in ("", ",features=10")),
+        "linear projection, the benchmark of CMA emitters: sums over blocks of 100 variables; 0 to 100, maximised",
+    ),
+    BuiltIn(
+        "arm_repertoire",
+        ("arm_repertoire", "arm_repertoire:N"),
+        "planar arm with N angles (100) without bounds: x and y of the hand; 100 (1 - variance), maximised",
+    ),
+    BuiltIn(
+        "spiral",
+        ("spiral:angle", "spiral:arc_length"),
+        "one variable along an Archimedean spiral: x and y; all solutions are equally good",
+    ),
     BuiltIn(
         "maze",
         ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
@@ -125,14 +156,14 @@ def importable_name(problem: Problem) -> str | None:
 
 def _found(spec: str) -> Problem:
     name, _, variant = spec.partition(":")
-    if name in ("arm", "rastrigin", "sphere"):
+    if name in ("arm", "arm_repertoire", "rastrigin", "sphere"):
         try:
             return __getattr__(name)(*([int(variant)] if variant else []))
         except ValueError as error:
             if variant.lstrip("-").isdigit():
                 raise
             raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from error
-    if name in ("maze", "hexapod"):
+    if name in ("maze", "hexapod", "lp", "spiral"):
         return _with_settings(name, variant)
     if not variant:
         known = ", ".join(built_in.name for built_in in BUILT_IN)

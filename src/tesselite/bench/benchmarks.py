@@ -1,0 +1,124 @@
+"""The benchmarks and the algorithms of `tesselite bench`, and the study that they make together.
+
+How trials are run, stopped and continued is in `paper.reproduce`, which this shares with the paper's studies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tesselite.paper.studies import CVT_ITERATIONS, Pair, Study
+
+LONG = 5_400_000  # 10,000 iterations of 15 emitters with 36 solutions each, as published
+SHORT = 540_000
+BATCH = 540
+TRIALS = 5
+_LEVELS = tuple(float(level) for level in range(0, 101, 10))
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A problem with its niches and its budget: a `grid` with so many cells a feature, or a CVT of 10,000 niches.
+
+    `sigma` is the step size of operators and emitters: the literature's, in the units of the variables; of the
+    spiral, a share of its range.
+    """
+
+    name: str
+    label: str
+    problem: str
+    evaluations: int = LONG
+    grid: int | None = 100
+    sigma: float = 0.5
+
+
+def _lp(function: str, features: int = 2, evaluations: int = LONG) -> Benchmark:
+    many = features > 2
+    return Benchmark(
+        f"lp-{function}-{features}" if many else f"lp-{function}",
+        f"LP {function}" + (f", {features} features" if many else ""),
+        f"lp:{function},features={features}" if many else f"lp:{function}",
+        evaluations,
+        None if many else 100,
+    )
+
+
+BENCHMARKS = {
+    benchmark.name: benchmark
+    for benchmark in (
+        *(_lp(function) for function in ("sphere", "rastrigin", "plateau", "flat")),
+        *(_lp("sphere", features, SHORT) for features in (10, 20, 50)),
+        *(_lp(function, 10, SHORT) for function in ("rastrigin", "flat")),
+        Benchmark("arm", "Arm repertoire, 100 joints", "arm_repertoire:100", sigma=0.1),
+        Benchmark("spiral", "Archimedean spiral", "spiral:angle", evaluations=100_000, sigma=0.01),
+    )
+}
+"""The benchmarks by name."""
+
+ALGORITHMS = {
+    "gaussian": ("MAP-Elites", "gaussian:{sigma}"),
+    "iso_line": ("MAP-Elites (iso+line)", "iso_line:{sigma},0.2"),
+}
+"""By name the label of each algorithm and its emitter, as `tesselite run --emitter` takes it."""
+
+
+def algorithm_of(text: str) -> tuple[str, str, str]:
+    """Name, label and emitter of an algorithm that is given by its name or as an emitter; ValueError if it is neither.
+
+    An emitter of one's own settings, such as cma_mae:alpha=0.1, is named after its text.
+    """
+    from tesselite.emitters.names import by_name
+
+    if text in ALGORITHMS:
+        return (text, *ALGORITHMS[text])
+    try:
+        by_name(text)
+    except ValueError as error:
+        expected = f"{', '.join(ALGORITHMS)}, or an emitter as --emitter of `tesselite run` takes it"
+        raise ValueError(f"algorithm: expected one of {expected}, got {text!r} ({error})") from None
+    return re.sub("[^A-Za-z0-9._=]+", "-", text).strip("-"), text, text
+
+
+def study_of(benchmarks: Sequence[str], algorithms: Sequence[str], evaluations: int | None = None) -> Study:
+    """A study of each algorithm on each benchmark; ValueError for unknown names."""
+    unknown = [name for name in benchmarks if name not in BENCHMARKS]
+    if unknown:
+        raise ValueError(f"benchmark: expected some of {', '.join(BENCHMARKS)}, got {', '.join(unknown)}")
+    if evaluations is not None and evaluations < 1:
+        raise ValueError(f"--evaluations: expected at least 1, got {evaluations}")
+    chosen = [algorithm_of(text) for text in algorithms or ALGORITHMS]
+    pairs = [
+        _pair(BENCHMARKS[name], *algorithm, evaluations) for name in benchmarks or BENCHMARKS for algorithm in chosen
+    ]
+    return Study(
+        name="benchmarks",
+        title="Public benchmarks",
+        pairs=tuple(pairs),
+        paper_trials=TRIALS,
+        paper_evaluations=LONG,
+        levels=_LEVELS,
+        fitness_name="fitness",
+        training_name="training",
+    )
+
+
+def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations: int | None) -> Pair:
+    budget = benchmark.evaluations if evaluations is None else evaluations
+    cvt = benchmark.grid is None
+    return Pair(
+        name=f"{benchmark.name}.{name}",
+        label=label,
+        family=name,
+        problem=benchmark.problem,
+        descriptor=benchmark.name,
+        evaluations=budget,
+        initial=min(BATCH, budget),
+        batch_size=BATCH,
+        grid=benchmark.grid,
+        n_niches=10_000 if cvt else None,
+        n_samples=100_000 if cvt else None,
+        cvt_iterations=CVT_ITERATIONS if cvt else None,
+        variation=emitter.format(sigma=f"{benchmark.sigma:g}"),
+    )
