@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tesselite.paper.hexapod import PAPER
+from tesselite.problems import by_name
 from tesselite.problems.hexapod_locomotion import DESCRIPTORS, TRIPOD, body, hexapod
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import (
@@ -341,3 +342,12 @@ def test_a_legs_points_at_rest_and_stretched():
     lifted = leg_points(np.tile([0.0, math.pi / 4, math.pi / 4], (1, 6, 1)))[0]
     assert (lifted[:, 3, 2] > rest[:, 3, 2] + 0.05).all()  # positive J2 lifts the foot on both sides
     np.testing.assert_allclose(lifted[:, 3, 2] - lifted[:, 2, 2], -0.1275)  # and the tibia stays upright
+
+
+def test_real_values_act_as_their_nearest_levels():
+    real, levels = by_name("hexapod:duty,real=yes"), hexapod("duty")
+    rows = np.random.default_rng(1).random((4, 36))
+    near = np.rint(20 * rows) / 20
+    for name in ("fitness", "features"):
+        np.testing.assert_array_equal(getattr(real.evaluate(rows), name), getattr(levels.evaluate(near), name))
+    np.testing.assert_array_equal(real.motion(rows[0]).positions, levels.motion(near[0]).positions)

@@ -21,7 +21,7 @@ from tesselite.problems.hexapod_locomotion.robot import N_LEGS, Body
 from tesselite.problems.hexapod_locomotion.robot import body as body_without
 from tesselite.problems.problem import Problem
 from tesselite.spaces.features import FeatureSpace
-from tesselite.spaces.solutions import Levels, Rows
+from tesselite.spaces.solutions import Box, Levels, Rows
 
 _PARTS = ("amplitude", "phase", "duty cycle")
 # Which of a joint's three values are features, for each descriptor of controller values.
@@ -51,6 +51,7 @@ class Hexapod(Problem):
     "leg 0" to "leg 5" are the paper's damages: the same solutions on a robot without that leg.
 
     `released`: fitness to 0.01 m, and duty factors of every second step to 0.01, as the released experiment has them.
+    `real`: solutions are any 36 values in [0, 1], for operators of real vectors; each acts as its nearest level.
     """
 
     direction = "max"
@@ -64,6 +65,7 @@ class Hexapod(Problem):
         missing: Iterable[int] | int = (),
         engine: Engine = "kinematic",
         released: bool = False,
+        real: bool = False,
     ) -> None:
         if descriptor not in DESCRIPTORS:
             raise ValueError(f"descriptor: expected one of {', '.join(DESCRIPTORS)}, got {descriptor!r}")
@@ -84,7 +86,9 @@ class Hexapod(Problem):
             self.variant = f"missing {sorted(self.body.missing)}, engine {engine}"
         if released:
             self.variant += ", released"
-        self.solutions = Levels(N_VALUES, LEVELS)
+        if not isinstance(real, bool):
+            raise ValueError(f"real: expected True or False, got {real!r}")
+        self.solutions: Box | Levels = Box(N_VALUES) if real else Levels(N_VALUES, LEVELS)
         if descriptor == "duty":
             self._columns = np.zeros(0, dtype=np.int64)
             names = [f"duty factor of leg {leg}" for leg in range(N_LEGS)]
@@ -101,8 +105,15 @@ class Hexapod(Problem):
             return self.body
         return body_without((*self.body.missing, self.scenarios.index(scenario)))
 
+    def _on_levels(self, rows: Rows) -> Rows:
+        """The rows that the robot acts on: of real values, their nearest levels."""
+        return (
+            rows if isinstance(self.solutions, Levels) else LEVELS[np.rint((len(LEVELS) - 1) * rows).astype(np.int64)]
+        )
+
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Run the episode of each row, on the scenario's body; the same bits whatever the threads and the batch."""
+        rows = self._on_levels(rows)
         episodes = run_episodes(rows, self._body(scenario), self.engine, threads)
         features, distances = rows[:, self._columns], episodes.distances
         if self.descriptor == "duty":
@@ -135,7 +146,7 @@ class Hexapod(Problem):
         if scenario is not None and scenario not in self.scenarios:
             known = ", ".join(repr(name) for name in self.scenarios)
             raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
-        rows = self.solutions.validate(solution)
+        rows = self._on_levels(self.solutions.validate(solution))
         if len(rows) != 1:
             raise ValueError(f"solution: expected one row of {N_VALUES} values, got {len(rows)} rows")
         shape = self._body(scenario)
@@ -148,13 +159,14 @@ def hexapod(
     missing: Iterable[int] | int = (),
     engine: Engine = "kinematic",
     released: bool = False,
+    real: bool = False,
 ) -> Hexapod:
     """The paper's hexapod with one of its descriptors.
 
     "duty": the six duty factors (6D). "phase": the phases of the 12 joints (12D; the paper's). "amplitude": their
     amplitudes (12D; what the released code takes). "amplitude-phase": both (24D). "controller": all 36 values.
     `missing`: legs that the robot walks without from the start. `engine`: "kinematic" (ours) or "dart" (the paper's;
-    needs tesselite[dart]). `released`: round fitness and duty factors as the released experiment does. ValueError for
-    anything else.
+    needs tesselite[dart]). `released`: round fitness and duty factors as the released experiment does. `real`: any
+    values in [0, 1] are solutions, and act as their nearest levels. ValueError for anything else.
     """
-    return Hexapod(descriptor, missing=missing, engine=engine, released=released)
+    return Hexapod(descriptor, missing=missing, engine=engine, released=released, real=real)
