@@ -53,16 +53,16 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def machine() -> str:
-    """The machine, its load and the versions, in one line of text."""
+def machine(packages: Sequence[str] = ("ribs", "qdax", "jax", "numpy", "numba", "scipy")) -> str:
+    """The machine, its load and the versions of these packages, in one line of text."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         names = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
         model = names[0] if names else model
-    packages = ", ".join(f"{name} {version(name)}" for name in ("ribs", "qdax", "jax", "numpy", "numba", "scipy"))
+    versions = ", ".join(f"{name} {version(name)}" for name in packages)
     load = f"; load average {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {packages}{load}"
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}; {versions}{load}"
 
 
 def keep_in_readme(name: str, text: str) -> None:

@@ -106,3 +106,22 @@ def test_the_spiral():
     assert (angle.evaluate(angles[some]).fitness == 1).all()
     with pytest.raises(ValueError, match="variable: expected angle or arc_length, got 'radius'"):
         problems.by_name("spiral:radius")
+
+
+def test_the_maze_with_weights_drives_like_the_maze_with_the_same_networks():
+    weights = problems.by_name("maze_weights:2d,hidden=2")
+    assert weights.solutions.width == 2 + 2 + 7 * 2 + 2 * 2
+    rows = np.random.default_rng(1).uniform(-2, 2, (6, weights.solutions.width))
+    networks = []
+    for row in np.rint(2 * rows) / 2:
+        biases = dict(zip(range(7, 11), row[:4], strict=True))
+        into = [(i, 9 + h, row[4 + 7 * h + i]) for h in range(2) for i in range(7)]
+        out = [(9 + h, 7 + o, row[18 + 2 * o + h]) for o in range(2) for h in range(2)]
+        networks.append(problems.by_name("maze:2d").solutions.encode(biases, into + out, n_hidden=2))
+    expected = problems.by_name("maze:2d,layout=round,after_hit=stick").evaluate(np.array(networks))
+    evaluated = weights.evaluate(rows)
+    np.testing.assert_array_equal(evaluated.fitness, expected.fitness)
+    np.testing.assert_array_equal(evaluated.features, expected.features)
+    assert weights.elite_view(rows[:1])["kind"] == "trajectory"
+    with pytest.raises(ValueError, match="hidden: expected 1 to 100 neurons, got 0"):
+        problems.by_name("maze_weights:2d,hidden=0")

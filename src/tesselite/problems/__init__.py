@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tesselite.problems.hexapod_locomotion import hexapod
     from tesselite.problems.linear_projection import lp
     from tesselite.problems.maze_navigation import maze
+    from tesselite.problems.maze_navigation.fixed_network import maze_weights
     from tesselite.problems.planar_arm import arm, arm_repertoire
 
 # The modules are named apart from the functions: importing `problems.maze` would put a module in the function's place.
@@ -36,6 +37,7 @@ _HOME = {
     "hexapod": "hexapod_locomotion",
     "lp": "linear_projection",
     "maze": "maze_navigation",
+    "maze_weights": "maze_navigation.fixed_network",
     "rastrigin": "functions",
     "sphere": "functions",
     "spiral": "archimedean_spiral",
@@ -49,6 +51,7 @@ __all__ = [
     "hexapod",
     "lp",
     "maze",
+    "maze_weights",
     "rastrigin",
     "sphere",
     "spiral",
@@ -93,6 +96,11 @@ BUILT_IN = (
         "maze",
         ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
         "the paper's maze: evolving networks drive a robot; positions along its way; distance to the goal, minimised",
+    ),
+    BuiltIn(
+        "maze_weights",
+        ("maze_weights:2d", "maze_weights:2d,hidden=N"),
+        "the same maze driven by one network of fixed structure: solutions are its weights; distance, minimised",
     ),
     BuiltIn(
         "hexapod",
@@ -163,7 +171,7 @@ def _found(spec: str) -> Problem:
             if variant.lstrip("-").isdigit():
                 raise
             raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from error
-    if name in ("maze", "hexapod", "lp", "spiral"):
+    if name in ("maze", "hexapod", "lp", "maze_weights", "spiral"):
         return _with_settings(name, variant)
     if not variant:
         known = ", ".join(built_in.name for built_in in BUILT_IN)
