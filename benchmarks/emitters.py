@@ -55,7 +55,7 @@ class Tesselite:
 
 
 def speed(rounds: int, write: bool) -> None:
-    """Print, and keep in the README, what an evaluation takes: the least wall-clock and processor time of all rounds."""
+    """Print, and keep in the README, what an evaluation takes: the least wall-clock and processor time of rounds."""
     cases: dict[str, tuple[Any, int]] = {
         "pyribs 0.12.0, n = 100": (Pyribs(), 40),
         "tesselite, n = 100, 1 thread": (Tesselite(1), 400),

@@ -17,7 +17,7 @@ from tesselite import __version__
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.base.atomic import regular_bytes, write_atomically
-from tesselite.bench.benchmarks import BENCHMARKS, Benchmark
+from tesselite.bench.benchmarks import BENCHMARKS, SHORT, Benchmark
 from tesselite.bench.published import PUBLISHED, PUBLISHED_EVALUATIONS, PUBLISHED_RUNS, SOURCES, Published
 from tesselite.paper.reproduce import read_trials
 from tesselite.paper.studies import Study
@@ -35,9 +35,9 @@ class Runs:
     progress: tuple[dict[str, Any], ...]
     theirs: bool = False
 
-    def final(self, column: str) -> Any:
-        """The last value of a column, for each run."""
-        return np.array([run[column][-1] for run in self.progress], dtype=np.float64)
+    def after(self, evaluations: int, column: str) -> Any:
+        """A column after so many evaluations, for each run, between the records of it."""
+        return np.array([np.interp(evaluations, run["evaluations"], run[column]) for run in self.progress])
 
     @property
     def evaluations(self) -> int:
@@ -70,7 +70,7 @@ def results(study: Study, out: Path) -> list[dict[str, Any]]:
             "algorithm": runs.label,
             "emitter": runs.emitter,
             "evaluations": runs.evaluations,
-            **{column: runs.final(column).tolist() for column in _COLUMNS},
+            **{column: runs.after(runs.evaluations, column).tolist() for column in _COLUMNS},
         }
         for name, several in _runs(study, out).items()
         for runs in several
@@ -111,8 +111,11 @@ def _table(found: dict[str, list[Runs]]) -> Table:
     for name, several in found.items():
         label = BENCHMARKS[name].label
         for runs in several:
-            about = label, runs.label, "run here" if runs.theirs else "tesselite", runs.evaluations, len(runs.progress)
-            rows.append((*about, *_mean_and_sd(100.0 * runs.final("coverage")), *_mean_and_sd(runs.final("qd_score"))))
+            by = "run here" if runs.theirs else "tesselite"
+            for at in sorted({min(SHORT, runs.evaluations), runs.evaluations}):
+                coverage, score = 100.0 * runs.after(at, "coverage"), runs.after(at, "qd_score")
+                spread = (*_mean_and_sd(coverage), *_mean_and_sd(score))
+                rows.append((label, runs.label, by, at, len(runs.progress), *spread))
         for row in PUBLISHED.get(name, ()):
             coverage_sd = None if row.coverage_sd is None else 100.0 * row.coverage_sd
             figures = 100.0 * row.coverage, coverage_sd, row.qd_score, row.qd_score_sd
@@ -185,7 +188,7 @@ def _text(found: dict[str, list[Runs]], figures: dict[str, Path]) -> str:
         lines += [f"## {benchmark.label}", "", f"`{benchmark.problem}`, {niches}.", ""]
         lines += [_for_people(_table({name: several})).to_markdown()]
         lines += [f"![{benchmark.label}](figures/{figures[name].name})", ""]
-        lines += [f"- {runs.label}: `{runs.emitter}`" for runs in several if not runs.theirs]
+        lines += [f"- {runs.label}: `{runs.emitter}`" for runs in several if runs.emitter and not runs.theirs]
         lines += [""]
     used = {row.source for name in found for row in PUBLISHED.get(name, ())}
     lines += ["## Sources", "", *(f"- *{name}*: {text}" for name, text in SOURCES.items() if name in used), ""]

@@ -693,7 +693,7 @@ def bench(
         typer.Argument(
             metavar="[BENCHMARK]...",
             help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50), "
-            "lp-rastrigin-10, lp-flat-10, arm, spiral. Default: all.",
+            "lp-rastrigin-10, lp-flat-10, arm, spiral, hexapod, maze. Default: all.",
         ),
     ] = None,
     *,
@@ -704,8 +704,8 @@ def bench(
             "--algorithm",
             "-a",
             metavar="NAME",
-            help="gaussian, iso_line, or an emitter as `tesselite run --emitter` takes it; several times for several. "
-            "Default: all that have names.",
+            help="gaussian, iso_line, cma_me, cma_mae, cma_mae_published, paper (the paper's operator, where there is "
+            "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
         ),
     ] = None,
     trials: Annotated[int, typer.Option(parser=_whole, metavar="N", help="Trials of each, with different seeds.")] = 5,
