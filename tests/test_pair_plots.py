@@ -11,12 +11,10 @@ from matplotlib.collections import PathCollection
 import tesselite as tl
 from report_runs import bowl, bowl_run
 from tesselite.archive.archive import Archive
-from tesselite.report.archive_map import draw_archive
-from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
-from tesselite.report.plots import plot_run
+from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
 from tesselite.report.principal import principal_components
-from tesselite.report.progress import draw_progress
-from tesselite.report.style import figure, save
+from tesselite.report.run_figures import plot_archive, plot_run
+from tesselite.report.style import figure
 
 
 def archive_of(features, fitness=None, direction="max", space=None):
@@ -114,7 +112,7 @@ def test_pairs_are_in_the_lower_triangle_coloured_by_fitness_best_on_top():
     components = pair_components(archive)
     order = np.argsort(-archive.elites().fitness)
     with figure(*pairs_size(components)) as made:
-        draw_pairs(made, archive, components, "a title")
+        tl.plots.pairs(archive, made.subplots())
         pairs, bars = panels(made)
         assert set(pairs) == {(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)}
         for (row, column), points in pairs.items():
@@ -128,7 +126,6 @@ def test_pairs_are_in_the_lower_triangle_coloured_by_fitness_best_on_top():
             assert label.startswith(f"component {i + 1}\n")
             assert float(label.split("\n")[1].split(" %")[0]) == pytest.approx(100 * share, abs=0.51)
         assert [made.axes[4 * i].get_ylabel() for i in (1, 2, 3)] == [made.axes[12 + i].get_xlabel() for i in (1, 2, 3)]
-        assert made._suptitle.get_text().startswith("a title\n")
 
 
 def test_features_count_in_unit_scale_and_the_caption_names_the_heaviest():
@@ -146,10 +143,10 @@ def test_features_count_in_unit_scale_and_the_caption_names_the_heaviest():
     assert components.shares.sum() == pytest.approx(1.0)
     assert np.argmax(np.abs(components.axes), axis=1).tolist() == [1, 3, 0]
     with figure(*pairs_size(components)) as made:
-        draw_pairs(made, archive, components, "")
-        lines = made._supxlabel.get_text().split("\n")[1:]
-        assert [line.split()[2].rstrip(",") for line in lines] == ["speed", "size", "mass"]
-        assert "100 % of the variance" in made._suptitle.get_text()
+        tl.plots.pairs(archive, made.subplots())
+    held, weights = pairs_texts(archive, components)
+    assert [line.split()[2].rstrip(",") for line in weights.split("\n")[1:]] == ["speed", "size", "mass"]
+    assert "100 % of the variance" in held
 
 
 def test_few_directions_few_panels():
@@ -158,19 +155,18 @@ def test_few_directions_few_panels():
     components = pair_components(line)
     assert components.shares.tolist() == pytest.approx([1.0])
     with figure(*pairs_size(components)) as made:
-        draw_pairs(made, line, components, "")
+        tl.plots.pairs(line, made.subplots())
         pairs, bars = panels(made)
         assert (pairs, set(bars)) == ({}, {(0, 0)})
     plane = archive_of(np.column_stack([steps, steps**2, 1 - steps]))
     components = pair_components(plane)
     with figure(*pairs_size(components)) as made:
-        draw_pairs(made, plane, components, "")
+        tl.plots.pairs(plane, made.subplots())
         assert set(panels(made)[0]) == {(1, 0)}
 
 
 def test_no_pairs_where_there_is_nothing_to_project():
     rng = np.random.default_rng(3)
-    assert pair_components(archive_of(rng.random((20, 2)))) is None  # a map shows these
     assert pair_components(archive_of(rng.random((2, 5)))) is None
     space = tl.FeatureSpace.unit(3)
     assert pair_components(Archive(tl.GridTessellation(space, 2), 1)) is None
@@ -185,7 +181,7 @@ def test_many_elites_are_thinned_evenly_and_counted_in_full(monkeypatch):
     archive = archive_of(np.random.default_rng(4).random((55, 3)))
     components = pair_components(archive)
     with figure(*pairs_size(components)) as made:
-        draw_pairs(made, archive, components, "")
+        tl.plots.pairs(archive, made.subplots())
         pairs, bars = panels(made)
         assert pairs[1, 0].get_array().tolist() == [0, 6, 12, 18, 24, 30, 36, 42, 48, 54]
         assert sum(bars[0, 0]) == 55
@@ -193,7 +189,7 @@ def test_many_elites_are_thinned_evenly_and_counted_in_full(monkeypatch):
 
 @pytest.mark.parametrize(("n", "expected"), [(2, False), (3, True)])
 def test_a_runs_pictures_have_pairs_beyond_two_features(tmp_path, monkeypatch, n, expected):
-    monkeypatch.setattr("tesselite.report.plots.problem_of", lambda *_: bowl(n))
+    monkeypatch.setattr("tesselite.report.run_figures.problem_of", lambda *_: bowl(n))
     folder = bowl_run(tmp_path / "run", n, n_niches=None, grid=2, evaluations=600)
     names = [file.name for file in plot_run(folder, tmp_path / "figures", "svg")]
     assert names == ["progress.svg", "archive.svg"] + ["archive-pairs.svg"] * expected
@@ -207,26 +203,5 @@ def test_a_runs_pictures_have_pairs_beyond_two_features(tmp_path, monkeypatch, n
 def test_names_are_no_formulas(tmp_path, n):
     space = tl.FeatureSpace(dict.fromkeys(("cost in $", "$x^$", "-_{$")[:n], (0, 1)))
     archive = archive_of(np.random.default_rng(5).random((9, n)), space=space)
-    with figure() as made:
-        draw_archive(made, archive, "")
-        save(made, tmp_path / "archive.svg")
-    if n > 2:
-        with figure() as made:
-            draw_pairs(made, archive, pair_components(archive), "")
-            save(made, tmp_path / "pairs.svg")
-            assert " -_{$" in made._supxlabel.get_text()
-
-
-def test_titles_are_no_formulas_and_small_features_have_labels(tmp_path):
-    space = tl.FeatureSpace({"a": (1e-9, 1e-3), "b": (0, 1)}, scales={"a": "log"})
-    archive = tl.Archive(tl.GridTessellation(space, 5), 1)
-    archive.add([[1.0]], [1.0], [[1e-6, 0.5]])
-    with figure() as made:
-        draw_archive(made, archive, "$x_$: a price in $ and $")
-        save(made, tmp_path / "archive.png")
-        labels = [text.get_text() for text in made.axes[0].get_xticklabels()]
-    assert [float(label) for label in labels] == pytest.approx(np.geomspace(1e-9, 1e-3, 6), rel=1e-3)
-    rows = [{"evaluations": 1.0, "coverage": 0.1, "best_fitness": 1.0, "mean_fitness": 1.0, "qd_score": 1.0}] * 2
-    with figure() as made:
-        draw_progress(made, rows, "$x_$")
-        save(made, tmp_path / "progress.png")
+    files = plot_archive(archive, tmp_path, "svg", "$x_$: a price in $ and $")
+    assert len(files) == n - 1

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tesselite.emitters import operators as variation
     from tesselite.problems.problem import Problem
     from tesselite.problems.user_function import problem
+    from tesselite.report import plots
     from tesselite.runs.carry_on import Run
     from tesselite.runs.run import illuminate, resume, run
     from tesselite.search.map_elites import MapElites, NothingValid
@@ -58,6 +59,7 @@ _HOME = {
     "expanding": "tessellation.growing",
     "illuminate": "runs.run",
     "measure": "assessment.metrics",
+    "plots": "report.plots",
     "problem": "problems.user_function",
     "problems": "problems",
     "project": "assessment.metrics",
@@ -68,7 +70,7 @@ _HOME = {
     "variation": "emitters.operators",
 }
 
-_MODULES = {"emitters", "problems", "variation"}
+_MODULES = {"emitters", "plots", "problems", "variation"}
 
 __all__ = [
     "Added",
@@ -98,6 +100,7 @@ __all__ = [
     "expanding",
     "illuminate",
     "measure",
+    "plots",
     "problem",
     "problems",
     "project",

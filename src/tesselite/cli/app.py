@@ -369,9 +369,9 @@ class FigureFormat(StrEnum):
 
 @app.command("plot")
 def plot(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the pictures; DIR/figures by default.")
+        Path | None, typer.Option("--out", "-o", help="Folder of the pictures. Default: DIR/figures, or FILE-figures.")
     ] = None,
     kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
     feature: Annotated[
@@ -381,10 +381,11 @@ def plot(
     trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Draw a run: its progress, its archive, and what its problem has to show."""
+    """Draw a run (progress, archive, and the problem's own pictures) or a saved archive."""
     from tesselite.cli.picturing import plot as draw
 
-    _trust(trust, folder)
+    if folder.is_dir():
+        _trust(trust, folder)
     draw(folder, out, kind.value, feature, json_)
 
 

@@ -11,15 +11,22 @@ from tesselite.cli.terminal import printable
 
 
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
-    """Draw a run and say where the pictures are."""
-    from tesselite.report.plots import plot_run
+    """Draw a run, or a saved archive, and say where the pictures are."""
+    from tesselite.archive.archive import Archive
+    from tesselite.report.run_figures import plot_archive, plot_run
     from tesselite.runs.folder import not_linked
 
-    out = out or not_linked(folder / "figures")
+    is_file = folder.is_file()
+    out = out or not_linked(folder.with_name(f"{folder.stem}-figures") if is_file else folder / "figures")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
     with user_prints_to_stderr():
-        files = plot_run(folder, out, kind, lambda text: typer.echo(printable(text), err=True), features or None)
+        if is_file:
+            archive = Archive.load(folder)
+            title = f"{folder.stem}: {len(archive):,} of {archive.n_niches:,} niches filled"
+            files = plot_archive(archive, out, kind, title, features or None)
+        else:
+            files = plot_run(folder, out, kind, lambda text: typer.echo(printable(text), err=True), features or None)
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return

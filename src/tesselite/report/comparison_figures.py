@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING
+from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
 from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
 
@@ -64,21 +65,23 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
     return chosen
 
 
-def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict[str, Any]) -> None:
-    """One box for each group: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
+def draw_boxes(ax: Any, values: Sequence[Any], faces: Sequence[dict[str, Any]], places: Sequence[float]) -> None:
+    """One box at each place: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
 
     A box of few runs says little, so each of these is a dot in it. Runs that are infinitely bad cannot be drawn; above
-    their box stands how many there are.
+    their box stands how many there are. Where there are no values at all, it says so.
     """
-    for place, of_group in enumerate(values, 1):
+    above = {"rotation": 90, "ha": "center", "va": "top", "fontsize": 6, "color": "0.35"}
+    for place, of_group in zip(places, values, strict=True):
         failed = int(np.isinf(of_group).sum())
-        if failed:
-            said = f"{failed} of {len(of_group)} failed"
-            at = ax.get_xaxis_transform()
-            ax.text(place, 0.99, said, rotation=90, ha="center", va="top", fontsize=6, color="0.35", transform=at)
+        said = f"{failed} of {len(of_group)} failed" if failed else "" if len(of_group) else "not computed"
+        if said:
+            ax.text(place, 0.99, said, transform=ax.get_xaxis_transform(), **above)
+    width = 0.75 * (min(np.diff(places)) if len(places) > 1 else 1.0)
     drawn = ax.boxplot(
         [np.asarray(v)[np.isfinite(v)] for v in values],
-        widths=0.75,
+        positions=list(places),
+        widths=width,
         patch_artist=True,
         medianprops={"color": "black", "linewidth": 1.3},
         flierprops={"marker": "+", "markersize": 3, "markeredgecolor": "0.35"},
@@ -86,24 +89,19 @@ def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict
         whiskerprops={"linewidth": 0.6},
         capprops={"linewidth": 0.6},
     )
-    for place, (box, group, of_group) in enumerate(zip(drawn["boxes"], groups, values, strict=True), 1):
-        box.set(**_face(group, shades))
+    for place, box, face, of_group in zip(places, drawn["boxes"], faces, values, strict=True):
+        box.set(**face)
         finite = np.asarray(of_group)[np.isfinite(of_group)]
         if len(finite) <= _FEW_RUNS:
-            face = _face(group, shades)
             look = {"markerfacecolor": face["facecolor"], "markeredgecolor": face["edgecolor"], "markeredgewidth": 0.8}
             ax.plot(np.full(len(finite), place), finite, linestyle="", marker="o", markersize=4, zorder=4, **look)
+
+
+def _boxes(ax: Any, groups: Sequence[Group], values: Sequence[Any], shades: dict[str, Any]) -> None:
+    """One box for each group."""
+    draw_boxes(ax, values, [_face(group, shades) for group in groups], range(1, len(groups) + 1))
     ax.set_xticks([])
     ax.set_xlim(0.4, len(groups) + 0.6)
-
-
-def _from_zero(ax: Any, values: Any) -> None:
-    """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise."""
-    if not len(values) or values.min() < 0.0:
-        return
-    if values.max() > 50.0 * max(np.median(values), 1e-3):
-        ax.set_yscale("symlog", linthresh=0.01)
-    ax.set_ylim(bottom=0.0)
 
 
 def _face(group: Group, shades: dict[str, Any]) -> dict[str, Any]:
@@ -113,13 +111,29 @@ def _face(group: Group, shades: dict[str, Any]) -> dict[str, Any]:
     return {"facecolor": shades[group.name], "edgecolor": "0.2"}
 
 
+def _line(group: Group) -> Literal["-", "--"]:
+    """How a group's curves are drawn: dashed if it is ours."""
+    return "--" if group.ours else "-"
+
+
 def _legend(
-    made: Any, groups: Sequence[Group], shades: dict[str, Any], columns: int = 5, *, marked: bool = False
+    made: Any,
+    groups: Sequence[Group],
+    shades: dict[str, Any],
+    columns: int = 5,
+    *,
+    marked: bool = False,
+    lines: bool = False,
 ) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [Patch(linewidth=0.6, label=group.label, **_face(group, shades)) for group in groups]
+    handles: list[Any] = [
+        Line2D([], [], color=shades[group.name], linestyle=_line(group), linewidth=1.6, label=group.label)
+        if lines
+        else Patch(linewidth=0.6, label=group.label, **_face(group, shades))
+        for group in groups
+    ]
     if marked:
         handles.append(Line2D([], [], linestyle="", marker="D", color="white", markeredgecolor="black", label="paper"))
     legend = made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
@@ -168,7 +182,7 @@ def draw_best(
         shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
         ax.set_title(shown, fontsize=9 if n < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
-    _from_zero(boxes[0], finite)
+    from_zero(boxes[0], finite)
     better = "lower is better" if comparison.direction == "min" else "higher is better"
     boxes[0].set_ylabel(f"best {comparison.fitness_name} ({better})")
     _legend(made, comparison.groups, shades, marked=any(mark.measure.setting in settings for mark in marks))
@@ -197,7 +211,6 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
     panels: dict[str, tuple[str, ...]] = {comparison.training_name: (TRAINING,)}
     if len(comparison.settings) > 1:
         panels[f"all {len(comparison.scenarios)} scenarios"] = comparison.scenarios
-    sign = "≤" if comparison.direction == "min" else ">"
     name = "CDF" if comparison.direction == "min" else "Complementary CDF"
     grid = made.subplots(1 + logarithmic, len(panels), squeeze=False, sharex=True, sharey="row")
     marked = [mark for mark in marks if mark.measure.kind == "share"]
@@ -210,9 +223,8 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
         column[-1].set_xlabel(f"x: {comparison.fitness_name}")
         for ax in column:
             for group in comparison.groups:
-                style = "--" if group.ours else "-"
                 middle = comparison.quality(group, settings).median
-                ax.plot(comparison.levels, middle, color=shades[group.name], linestyle=style, linewidth=1.6)
+                draw_curve(ax, comparison.levels, [middle] * 3, color=shades[group.name], linestyle=_line(group))
             for mark in marked:
                 of_panel = (mark.measure.setting,) if mark.measure.setting else comparison.scenarios
                 if of_panel == settings and mark.value >= ax.get_ylim()[0]:  # a logarithmic axis has no zero
@@ -221,8 +233,8 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
                 ax.set_xlim(comparison.levels[0], comparison.levels[-1])
             ax.grid(alpha=0.25)
     for row in grid:
-        row[0].set_ylabel(f"P(X {sign} x), median")
-    _legend(made, comparison.groups, shades, marked=bool(marked))
+        row[0].set_ylabel(f"{share_label(comparison.direction)}, median")
+    _legend(made, comparison.groups, shades, marked=bool(marked), lines=True)
 
 
 def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness") -> None:
@@ -232,32 +244,15 @@ def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness")
     scale = comparison.scale if kind in ("best_fitness", "mean_fitness", "qd_score") else 1.0
     drawn = []
     for group in comparison.groups:
-        evaluations, low, middle, high = _over_evaluations(group, kind)
-        colour = shades[group.name]
-        drawn.append(middle)
-        ax.plot(evaluations, middle * scale, color=colour, linestyle="--" if group.ours else "-", linewidth=1.6)
-        ax.fill_between(evaluations, low * scale, high * scale, color=colour, alpha=0.18, linewidth=0)
+        evaluations, quartiles = over_evaluations([trial.progress for trial in group.trials], kind)
+        drawn.append(quartiles[1] * scale)
+        draw_curve(ax, evaluations, quartiles * scale, color=shades[group.name], linestyle=_line(group))
     names = {"best_fitness": f"best {comparison.fitness_name}", "coverage": "share of filled niches"}
-    ax.set(xlabel="evaluations", ylabel=names.get(kind, kind))
-    ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
-    _from_zero(ax, np.concatenate(drawn))
+    ax.set_ylabel(names.get(kind, kind))
+    label_evaluations(ax)
+    from_zero(ax, np.concatenate(drawn))
     ax.grid(alpha=0.25)
-    _legend(made, comparison.groups, shades, 3)
-
-
-def _over_evaluations(group: Group, kind: str) -> tuple[Any, Any, Any, Any]:
-    """Quartiles over runs, each taken at the numbers of evaluations of the first run (the last value known there)."""
-    grid = np.array(group.trials[0].progress["evaluations"], dtype=np.float64)
-    rows = []
-    for trial in group.trials:
-        at = np.array(trial.progress["evaluations"], dtype=np.float64)
-        values = np.array([np.nan if v is None else v for v in trial.progress[kind]], dtype=np.float64)
-        place = np.searchsorted(at, grid, side="right") - 1
-        rows.append(np.where(place >= 0, values[np.maximum(place, 0)], np.nan))
-    table = np.array(rows)
-    known = ~np.isnan(table).any(axis=0)
-    low, middle, high = np.quantile(table[:, known], [0.25, 0.5, 0.75], axis=0)
-    return grid[known], low, middle, high
+    _legend(made, comparison.groups, shades, 3, lines=True)
 
 
 def comparison_figures(

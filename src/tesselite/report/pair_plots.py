@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.report.colouring import Colouring, best_on_top
 from tesselite.report.principal import Components, principal_components
-from tesselite.report.style import FITNESS_COLOURS
 from tesselite.report.texts import short
 
 _COMPONENTS = 4
@@ -27,10 +27,10 @@ _NAMES_SHOWN = 3
 def pair_components(archive: Archive) -> Components | None:
     """Up to four principal components of the elites' unit-scaled features; None where there is nothing to project.
 
-    That is: fewer than three features, fewer than three elites, or elites that all have the same features.
+    That is: fewer than three elites, or elites that all have the same features.
     """
     space, features = archive.tessellation.space, archive.elites().features
-    if space.n < 3 or len(features) < _FEWEST_ELITES:
+    if len(features) < _FEWEST_ELITES:
         return None
     found = principal_components(space.to_unit(features), min(_COMPONENTS, space.n))
     n = found.n_varying
@@ -43,19 +43,15 @@ def pairs_size(components: Components) -> tuple[float, float]:
     return max(6.4, _PANEL_INCHES * n + _MARGIN_INCHES), _PANEL_INCHES * n + _MARGIN_INCHES
 
 
-def draw_pairs(made: Any, archive: Archive, components: Components, title: str) -> None:
-    """Draw the elites along each pair of components into an empty figure, coloured by fitness, the best on top.
+def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: Colouring) -> Any:
+    """Draw the elites along each pair of c components into axes (c, c), the best on top.
 
-    The lower triangle has the pairs, the diagonal how many elites are where, the last line the features with the
-    largest weights. At most 20,000 points are drawn, evenly taken from best to worst; histograms count all.
+    The lower triangle has the pairs, the diagonal how many elites are where. At most 20,000 points are drawn, evenly
+    taken from worst to best; histograms count all. Returns what a colour bar needs, None for a single component.
     """
-    fitness = archive.elites().fitness
-    order = np.argsort(archive.sign * fitness, kind="stable")
-    if len(order) > _POINTS_SHOWN:
-        order = order[np.linspace(0, len(order) - 1, _POINTS_SHOWN).round().astype(int)]
+    order = best_on_top(archive, _POINTS_SHOWN)
     n = len(components.shares)
     labels = [f"component {i + 1}\n{_percent(share)} of variance" for i, share in enumerate(components.shares)]
-    axes = made.subplots(n, n, squeeze=False, sharex="col")
     limits = [_limits(components.places[:, i]) for i in range(n)]
     shown: Any = None
     for row in range(n):
@@ -68,32 +64,43 @@ def draw_pairs(made: Any, archive: Archive, components: Components, title: str) 
             ax.locator_params(nbins=4)
             if row == n - 1:
                 ax.set_xlabel(labels[column])
+            else:
+                ax.tick_params(labelbottom=False)
             if column == row:
                 _draw_histogram(ax, components.places[:, row])
                 continue
             shown = ax.scatter(
                 components.places[order, column],
                 components.places[order, row],
-                c=fitness[order],
-                cmap=FITNESS_COLOURS if archive.direction == "max" else f"{FITNESS_COLOURS}_r",
+                c=colouring.values[order],
                 s=float(np.clip(9000.0 / len(order), 1.5, 18.0)),
                 linewidths=0,
                 rasterized=True,
+                **colouring.look,
             )
             ax.set_ylim(limits[row])
             if column == 0:
                 ax.set_ylabel(labels[row])
             else:
                 ax.tick_params(labelleft=False)
-    total = _percent(float(components.shares.sum()))
+    return shown
+
+
+def add_corner_bar(axes: Any, shown: Any, colouring: Colouring) -> None:
+    """Put the colour bar of `draw_pairs` into the empty upper corner of its axes."""
+    if shown is None:
+        return
+    wide = len(axes) > 2  # the corner is two panels wide
+    corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
+    corner.set_in_layout(False)  # there is room; the columns shall not make more
+    colouring.add_bar(corner, shown, ax=None, cax=corner, orientation="horizontal")
+
+
+def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:
+    """How much of the variance the components hold, and the features with the largest weights in each."""
+    n, total = len(components.shares), _percent(float(components.shares.sum()))
     held = f"{total} of the variance of features in {n} component{'s' if n > 1 else ''}"
-    made.suptitle(f"{title}\n{held}", parse_math=False)
-    made.supxlabel(_weights(archive.tessellation.space.names, components), fontsize=8, parse_math=False)
-    if shown is not None:
-        wide = n > 2  # the corner is two panels wide
-        corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
-        corner.set_in_layout(False)  # there is room; the columns shall not make more
-        made.colorbar(shown, cax=corner, orientation="horizontal", label="fitness")
+    return held, _weights(archive.tessellation.space.names, components)
 
 
 def _draw_histogram(ax: Any, places: npt.NDArray[np.float64]) -> None:

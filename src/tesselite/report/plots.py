@@ -1,61 +1,367 @@
-"""The figures of one run, made from its folder: `tesselite plot RUN`."""
+"""Plots for your own figures: each draws into matplotlib axes that you give, or into new ones, and returns the axes.
+
+What is drawn can be an archive, a run, a file or the folder of a run; of several runs, medians and quartiles are drawn.
+How things are drawn is in the modules beside this one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tesselite.problems.problem import Problem
-from tesselite.report.archive_map import draw_archive
-from tesselite.report.growth import draw_growth
-from tesselite.report.pair_plots import draw_pairs, pair_components, pairs_size
-from tesselite.report.progress import draw_progress
-from tesselite.report.style import figure, save
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Archive
+from tesselite.archive.evaluation import Direction
+from tesselite.assessment.expected_quality import ExpectedQuality, share
+from tesselite.assessment.scenarios import Assessment
+from tesselite.problems.problem import TRAINING
+from tesselite.report.archive_map import draw_niches
+from tesselite.report.colouring import Colouring
+from tesselite.report.comparison_figures import draw_boxes
+from tesselite.report.curves import (
+    MEASURES,
+    Columns,
+    draw_curve,
+    from_zero,
+    label_evaluations,
+    over_evaluations,
+    share_label,
+)
+from tesselite.report.pair_plots import add_corner_bar, draw_pairs, pair_components
+from tesselite.report.parallel_axes import draw_parallel
+from tesselite.report.style import LINES
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.problem import problem_of, run_archive
-from tesselite.search.map_elites import saved_changes
+from tesselite.runs.problem import run_archive
+from tesselite.tessellation.protocol import Tessellation
+
+__all__ = ["archive", "best_performance", "expected_quality", "niches", "pairs", "parallel_axes", "progress"]
+
+_LEVELS = 400  # points of a curve of expected quality
 
 
-def plot_run(
-    folder: Path,
-    out: Path,
-    kind: str = "png",
-    say: Callable[[str], object] = lambda _: None,
-    features: Sequence[str] | None = None,
-) -> list[Path]:
-    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
+def archive(
+    source: Any,
+    ax: Any = None,
+    *,
+    color: Any = "fitness",
+    cmap: Any = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    colorbar: bool = True,
+    y_down: bool = False,
+) -> Any:
+    """Draw an archive: niches of one or two features, `parallel_axes` of more.
 
-    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components; of
-    niches that grew, the bounds and the elites lost at each change are drawn. `features` chooses the parallel axes; by
-    default those of the features that vary most. `say` is called with the reason if the problem cannot be found here
-    and so adds nothing.
+    `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
+    (fitness, evaluation, a feature, ...) or a value for each elite in niche order; `cmap`, `vmin` and `vmax` are those
+    of matplotlib. The axes are in the units of the features, so that you can draw on top. `y_down` lets the second of
+    two features grow downwards. Returns the axes.
+
+    >>> import tesselite as tl
+    >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
+    >>> ax = tl.plots.archive(found, cmap="magma")
+    >>> ax.get_xlabel()
+    'x0'
     """
-    place = RunFolder.open(folder)
-    plan = place.read().plan
-    archive, search = run_archive(folder)
-    problem: Problem | None = None
-    try:
-        problem = problem_of(folder, plan)
-    except ValueError as error:
-        say(f"without the pictures that are {plan.problem}'s own: {error}")
-    files = []
-    rows = place.read_progress()
-    if rows:
-        with figure(13.0, 3.4) as made:
-            draw_progress(made, rows, f"{plan.problem}, seed {plan.seed}")
-            files.append(save(made, out / f"progress.{kind}"))
-    changes = saved_changes(search)
-    if changes:
-        with figure(13.0, 3.4) as made:
-            draw_growth(made, changes, archive.tessellation.space.names, f"{plan.problem}: {plan.niches.label}")
-            files.append(save(made, out / f"growth.{kind}"))
-    title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
-    with figure(7.2, 6.0) as made:
-        draw_archive(made, archive, title, y_down=problem is not None and problem.y_down, features=features)
-        files.append(save(made, out / f"archive.{kind}"))
-    components = pair_components(archive)
-    if components is not None:
-        with figure(*pairs_size(components)) as made:
-            draw_pairs(made, archive, components, title)
-            files.append(save(made, out / f"archive-pairs.{kind}"))
-    return files + (problem.draw(archive, out, kind) if problem is not None else [])
+    shown = _archive_of(source)
+    colouring = Colouring.of(shown, color, cmap, vmin, vmax)
+    ax = _axes(ax)
+    if shown.tessellation.space.n > 2:
+        drawn = draw_parallel(ax, shown, colouring)
+    else:
+        drawn = draw_niches(ax, shown, colouring, y_down=y_down)
+    if colorbar:
+        colouring.add_bar(ax, drawn)
+    return ax
+
+
+def parallel_axes(
+    source: Any,
+    ax: Any = None,
+    *,
+    features: Sequence[str] | None = None,
+    color: Any = "fitness",
+    cmap: Any = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    colorbar: bool = True,
+) -> Any:
+    """Draw a line for each elite across its features, the best on top; returns the axes.
+
+    `features` are the axes, in this order; by default all, or the 24 that vary most. At most 2,000 elites are drawn,
+    evenly taken from worst to best. The other arguments are those of `archive`.
+    """
+    shown = _archive_of(source)
+    colouring = Colouring.of(shown, color, cmap, vmin, vmax)
+    ax = _axes(ax)
+    drawn = draw_parallel(ax, shown, colouring, features)
+    if colorbar:
+        colouring.add_bar(ax, drawn)
+    return ax
+
+
+def pairs(
+    source: Any,
+    ax: Any = None,
+    *,
+    color: Any = "fitness",
+    cmap: Any = None,
+    vmin: float | None = None,
+    vmax: float | None = None,
+    colorbar: bool = True,
+) -> npt.NDArray[Any]:
+    """Draw the elites along each pair of up to four principal components of their features.
+
+    The panels take the place of `ax`; returns them, shape (c, c). The diagonal counts elites. The other arguments are
+    those of `archive`. ValueError for fewer than three elites, or if all have the same features.
+    """
+    shown = _archive_of(source)
+    colouring = Colouring.of(shown, color, cmap, vmin, vmax)
+    components = pair_components(shown)
+    if components is None:
+        raise ValueError("pairs: expected at least three elites that differ in their features")
+    axes = _panels(_axes(ax), len(components.shares))
+    drawn = draw_pairs(axes, shown, components, colouring)
+    if colorbar:
+        add_corner_bar(axes, drawn, colouring)
+    return axes
+
+
+def progress(source: Any, ax: Any = None, *, measure: str = "qd_score", color: Any = None, label: Any = None) -> Any:
+    """Draw how a run went: coverage, qd_score, best_fitness or mean_fitness (`measure`) over evaluations.
+
+    `source` is a run that has a folder, or the folder; several of them, for their median and quartiles; or a
+    dictionary of such by label. Returns the axes.
+    """
+    if measure not in MEASURES:
+        raise ValueError(f"measure: expected one of {', '.join(MEASURES)}, got {measure!r}")
+    ax = _axes(ax)
+    drawn = []
+    for name, runs, colour in _groups(source, color, label):
+        evaluations, quartiles = over_evaluations([_progress_of(run) for run in runs], measure)
+        draw_curve(ax, evaluations, quartiles, color=colour, label=name)
+        drawn.append(quartiles[1])
+    ax.set_ylabel(MEASURES[measure])
+    label_evaluations(ax)
+    from_zero(ax, np.concatenate(drawn))
+    return _with_legend(ax)
+
+
+def expected_quality(
+    source: Any, ax: Any = None, *, setting: str = TRAINING, color: Any = None, label: Any = None
+) -> Any:
+    """Draw the share of elites that reach each fitness: a CDF if fitness is minimised, a CCDF if it is maximised.
+
+    `source` is an archive, a run, a file, the folder of a run or an `Assessment`; several of them, for their median
+    and quartiles; or a dictionary of such by label. `setting` is "training", the name of a scenario, or "scenarios"
+    for all of them; these need runs that were assessed. Returns the axes.
+    """
+    ax = _axes(ax)
+    groups = [
+        (name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in _groups(source, color, label)
+    ]
+    direction = _same_direction(groups)
+    chosen = {name: [_in_setting(fitness, setting) for _, fitness in runs] for name, runs, _ in groups}
+    values = np.concatenate([values for runs in chosen.values() for several in runs for values in several])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        raise ValueError(f"source: no elite is valid in {setting!r}")
+    levels = np.linspace(values.min(), values.max(), _LEVELS)
+    for name, _, colour in groups:
+        shares = [share(values, levels, direction) for several in chosen[name] for values in several]
+        quality = ExpectedQuality(direction, levels, np.array(shares))
+        draw_curve(ax, levels, [quality.lower, quality.median, quality.upper], color=colour, label=name)
+    ax.set(xlabel="x: fitness", ylabel=share_label(direction), ylim=(0.0, 1.02))
+    return _with_legend(ax)
+
+
+def best_performance(source: Any, ax: Any = None, *, color: Any = None, label: Any = None) -> Any:
+    """Draw the best fitness in the training setting and in each scenario, a box over runs.
+
+    `source` is as in `expected_quality`; a box of up to five runs shows each of them. Returns the axes.
+    """
+    from matplotlib.patches import Patch
+
+    ax = _axes(ax)
+    groups = [
+        (name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in _groups(source, color, label)
+    ]
+    direction = _same_direction(groups)
+    settings = list(dict.fromkeys(key for _, runs, _ in groups for _, fitness in runs for key in fitness))
+    faces = [{"facecolor": colour, "edgecolor": "0.2"} for _, _, colour in groups]
+    room = 0.8 / len(groups)
+    finite = []
+    for at, setting in enumerate(settings):
+        bests = [
+            np.array([_best(fitness[setting], direction) for _, fitness in runs if setting in fitness])
+            for _, runs, _ in groups
+        ]
+        draw_boxes(ax, bests, faces, [at + room * (i - (len(groups) - 1) / 2) for i in range(len(groups))])
+        finite += [found[np.isfinite(found)] for found in bests]
+    ax.set_xticks(range(len(settings)), settings, rotation=45 if len(settings) > 6 else 0, parse_math=False)
+    better = "lower" if direction == "min" else "higher"
+    ax.set(xlim=(-0.6, len(settings) - 0.4), ylabel=f"best fitness ({better} is better)")
+    values = np.concatenate(finite)
+    if len(values) and values.min() < 0.5 * values.max():  # where zero is far away it would only squeeze the boxes
+        from_zero(ax, values)
+    handles = [Patch(label=name, linewidth=0.6, **face) for (name, *_), face in zip(groups, faces, strict=True) if name]
+    return _with_legend(ax, handles)
+
+
+def niches(source: Any, ax: Any = None, *, color: Any = "#22577a", centroids: bool = True) -> Any:
+    """Draw the niches of a tessellation, an archive, a run, a file of either, or the folder of a run.
+
+    The borders of two features, in their units; the centroids of one; of more, the centroids along the two features
+    in which they vary most. `color` is that of borders. Returns the axes.
+    """
+    from tesselite.tessellation.pictures import draw_tessellation
+
+    ax = _axes(ax)
+    draw_tessellation(ax, _tessellation_of(source), color=color, centroids=centroids)
+    return ax
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------------------
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | os.PathLike)
+
+
+def _archive_of(source: Any) -> Archive:
+    """The archive of a source; ValueError for what has none."""
+    if isinstance(source, Archive):
+        return source
+    if _is_path(source):
+        path = Path(source)
+        return run_archive(path)[0] if path.is_dir() else Archive.load(path)
+    if isinstance(found := getattr(source, "archive", None), Archive):  # a run, or a search
+        return found
+    raise ValueError(f"source: expected an archive, a run, a file or the folder of a run, got {source!r:.80}")
+
+
+def _tessellation_of(source: Any) -> Tessellation:
+    if hasattr(source, "niches_of_unit"):
+        return source
+    if _is_path(source) and not Path(source).is_dir():
+        from tesselite.tessellation.files import load_tessellation
+
+        try:
+            return load_tessellation(Path(source))
+        except ValueError:
+            return Archive.load(source).tessellation
+    return _archive_of(source).tessellation
+
+
+def _progress_of(source: Any) -> Columns:
+    """The columns of a run's progress.csv."""
+    folder = source if _is_path(source) else getattr(source, "folder", None)
+    if folder is None:
+        raise ValueError(
+            f"source: expected the folder of a run, or a run that has one, got {source!r:.80}; a run records its "
+            "progress if it is given a folder (out=...)"
+        )
+    rows = RunFolder.open(Path(folder)).read_progress()
+    if not rows:
+        raise ValueError(f"source: {folder} has no progress yet")
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+_Fitness = tuple[Direction, dict[str, npt.NDArray[np.float64]]]
+_Group = tuple[str | None, list[Any], Any]
+
+
+def _fitness_of(source: Any) -> _Fitness:
+    """The fitness of the elites of a source in each setting: of its assessment, or of its archive in training alone."""
+    if _is_path(source) and (file := Path(source) / "assessment.parquet").exists():
+        source = Assessment.load(file)
+    if isinstance(source, Assessment):
+        return source.direction, source.fitness
+    found = _archive_of(source)
+    return found.direction, {TRAINING: found.elites().fitness}
+
+
+def _assessed(groups: Sequence[_Group]) -> list[tuple[str | None, list[_Fitness], Any]]:
+    """The same groups, with the fitness of elites instead of runs."""
+    return [(name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in groups]
+
+
+def _in_setting(fitness: dict[str, npt.NDArray[np.float64]], setting: str) -> list[npt.NDArray[np.float64]]:
+    """The values in a setting, or in each scenario; ValueError if there are none."""
+    names = [name for name in fitness if name != TRAINING] if setting == "scenarios" else [setting]
+    if not names or any(name not in fitness for name in names):
+        raise ValueError(
+            f"setting: expected one of {', '.join(fitness)}, got {setting!r}; scenarios need runs that were assessed "
+            "(tesselite assess DIR)"
+        )
+    return [fitness[name] for name in names]
+
+
+def _best(values: npt.NDArray[np.float64], direction: Direction) -> float:
+    """The best of the values; infinitely bad if none is valid."""
+    valid = values[np.isfinite(values)]
+    if direction == "min":
+        return float(valid.min()) if len(valid) else np.inf
+    return float(valid.max()) if len(valid) else -np.inf
+
+
+def _same_direction(groups: Sequence[tuple[Any, Sequence[_Fitness], Any]]) -> Direction:
+    directions = {direction for _, runs, _ in groups for direction, _ in runs}
+    if len(directions) > 1:
+        raise ValueError("source: expected runs of the same direction, got some that maximise and some that minimise")
+    return directions.pop()
+
+
+def _groups(source: Any, color: Any, label: Any) -> list[_Group]:
+    """Label, runs and colour of each group of a source: one thing, several, or a dictionary of either by label."""
+    if isinstance(source, Mapping):
+        if label is not None:
+            raise ValueError("label: the dictionary has the labels; leave it out")
+        named: dict[str | None, list[Any]] = {str(name): _listed(runs) for name, runs in source.items()}
+    else:
+        named = {label: _listed(source)}
+    if not named or not all(named.values()):
+        raise ValueError("source: expected at least one run, got none")
+    given = [color] if color is None or isinstance(color, str) or len(named) == 1 else list(color)
+    return [
+        (name, runs, given[i % len(given)] if given[0] is not None else LINES[i % len(LINES)])
+        for i, (name, runs) in enumerate(named.items())
+    ]
+
+
+def _listed(source: Any) -> list[Any]:
+    """The members of a collection of runs; anything else alone. An archive is a collection of elites, not of runs."""
+    several = isinstance(source, Iterable) and not _is_path(source) and not isinstance(source, Archive | Assessment)
+    return list(source) if several else [source]
+
+
+# -- where it is drawn -------------------------------------------------------------------------------------------------
+
+
+def _axes(ax: Any) -> Any:
+    """The axes that are given, or those of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(layout="constrained")[1]
+
+
+def _panels(ax: Any, n: int) -> npt.NDArray[Any]:
+    """Axes (n, n) in the place of one."""
+    made, spec = ax.figure, ax.get_subplotspec()
+    ax.remove()
+    grid = made.add_gridspec(n, n) if spec is None else spec.subgridspec(n, n)
+    return np.array([[made.add_subplot(grid[row, column]) for column in range(n)] for row in range(n)])
+
+
+def _with_legend(ax: Any, handles: Sequence[Any] | None = None) -> Any:
+    """The axes, with a legend if anything in them has a label."""
+    if handles or (handles is None and ax.get_legend_handles_labels()[1]):
+        for text in ax.legend(**({"handles": handles} if handles else {}), frameon=False).get_texts():
+            text.set_parse_math(False)  # labels are the user's: a dollar sign in them begins no formula
+    return ax

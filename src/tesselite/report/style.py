@@ -19,7 +19,9 @@ _SETTINGS: dict[Any, Any] = {
     "axes.labelsize": 10,
     "font.size": 9,
     "figure.dpi": 120,
-    "savefig.dpi": 150,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,  # text that journals accept and editors can change
+    "svg.fonttype": "none",
     "savefig.bbox": "tight",
     "svg.hashsalt": "tesselite",
 }

@@ -57,44 +57,75 @@ def plot_tessellation(tessellation: VoronoiTessellation, path: str | Path | None
 
     The construction's error by iteration is drawn as well where there is a record and more than two features.
     """
-    figure = _cells(tessellation) if tessellation.space.n == 2 else _pairs(tessellation)
+    from matplotlib.figure import Figure
+
+    if tessellation.space.n == 2:
+        figure = Figure(figsize=(7, 7), layout="constrained")
+        axes = figure.add_subplot()
+        draw_tessellation(axes, tessellation)
+        axes.set_title(_title(tessellation))
+    else:
+        figure = _pairs(tessellation)
     if path is not None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     return figure
 
 
-def _cells(tessellation: VoronoiTessellation) -> Figure:
-    from matplotlib.collections import PolyCollection
-    from matplotlib.figure import Figure
+def draw_tessellation(axes: Any, tessellation: Any, *, color: Any = _INK, centroids: bool = True) -> None:
+    """Draw the niches into axes in feature units: borders of two features, centroids of another number.
+
+    Of more than two features the two are drawn along which the centroids vary most.
+    """
+    space = tessellation.space
+    places = getattr(tessellation, "centroids", None)
+    if space.n == 1:
+        if places is None:
+            raise ValueError("source: expected Voronoi niches, or two features")
+        axes.vlines(places[:, 0], 0.0, 1.0, color=color, linewidth=0.6)
+        axes.set_yticks([])
+        shown = [0]
+    elif space.n == 2:
+        _draw_cells(axes, tessellation, color)
+        shown = [0, 1]
+    else:
+        if places is None:
+            raise ValueError("source: expected Voronoi niches, or two features; a grid of more has nothing to show")
+        shown = sorted(np.argsort(-space.to_unit(places).var(axis=0), kind="stable")[:2].tolist())
+    if space.n > 1 and centroids and places is not None:
+        dots = places[:: -(-len(places) // _MOST_DOTS)]
+        size = float(np.clip(4000.0 / len(dots), 0.1, 12.0))
+        colour = _DOT if space.n == 2 else color
+        axes.scatter(dots[:, shown[0]], dots[:, shown[1]], s=size, color=colour, linewidths=0, zorder=2)
+    for which, feature in zip("xy", shown, strict=False):
+        name = space.names[feature]
+        if name in space.scales and space.scales[name].name == "log":
+            axes.set(**{f"{which}scale": "log"})
+        axes.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
+        getattr(axes, f"set_{which}label")(name, parse_math=False)
+
+
+def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
+    """The borders of the niches of two features: lines of Voronoi niches and of grids, a raster of other norms."""
+    from matplotlib.collections import LineCollection, PolyCollection
 
     space, k = tessellation.space, tessellation.n_niches
-    figure = Figure(figsize=(7, 7), layout="constrained")
-    axes = figure.add_subplot()
-    if tessellation.p == 2.0:
-        width = float(np.clip(12.0 / k**0.5, 0.15, 1.2))
-        axes.add_collection(
-            PolyCollection(cell_polygons(tessellation), facecolors="none", edgecolors=_INK, linewidths=width)
-        )
+    width = float(np.clip(12.0 / k**0.5, 0.15, 1.2))
+    if isinstance(tessellation, VoronoiTessellation) and tessellation.p == 2.0:
+        cells = cell_polygons(tessellation)
+        axes.add_collection(PolyCollection(cells, facecolors="none", edgecolors=color, linewidths=width))
+    elif hasattr(tessellation, "shape") and getattr(tessellation, "shift", 1.0) == 0.0:
+        for axis, n in enumerate(tessellation.shape):
+            ends = np.zeros((n + 1, 2, 2))
+            ends[:, :, axis] = (np.arange(n + 1) / n)[:, None]
+            ends[:, 1, 1 - axis] = 1.0
+            lines = space.from_unit(ends.reshape(-1, 2)).reshape(-1, 2, 2)
+            axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width))
     else:
         _draw_borders(axes, tessellation)
-    if k <= _MOST_DOTS:
-        size = float(np.clip(4000.0 / k, 0.1, 12.0))
-        axes.scatter(
-            tessellation.centroids[:, 0], tessellation.centroids[:, 1], s=size, color=_DOT, linewidths=0, zorder=2
-        )
-    for axis, name in ((axes.set_xscale, space.names[0]), (axes.set_yscale, space.names[1])):
-        if name in space.scales and space.scales[name].name == "log":
-            axis("log")
-    axes.set_xlim(space.low[0], space.high[0])
-    axes.set_ylim(space.low[1], space.high[1])
-    axes.set_xlabel(space.names[0])
-    axes.set_ylabel(space.names[1])
-    axes.set_title(_title(tessellation))
-    return figure
 
 
-def _draw_borders(axes: Any, tessellation: VoronoiTessellation) -> None:
+def _draw_borders(axes: Any, tessellation: Any) -> None:
     """Borders between niches of any p, from a raster."""
     pixels = 900
     ticks = (np.arange(pixels) + 0.5) / pixels

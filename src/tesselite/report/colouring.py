@@ -1,0 +1,66 @@
+"""How elites are coloured: by fitness, by another column of their table, or by values of the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Archive
+from tesselite.report.style import FITNESS_COLOURS
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A value for each elite, in niche order, what it is called, and the colours that stand for it."""
+
+    values: npt.NDArray[np.float64]
+    label: str
+    cmap: Any
+    vmin: float | None = None
+    vmax: float | None = None
+
+    @classmethod
+    def of(cls, archive: Archive, color: Any = "fitness", cmap: Any = None, vmin: Any = None, vmax: Any = None) -> Any:
+        """By the name of a column of `archive.elites().columns()`, or values (m,); ValueError for anything else.
+
+        Bright is good, whatever the direction of fitness, unless `cmap` says otherwise.
+        """
+        elites = archive.elites()
+        if isinstance(color, str):
+            columns = elites.columns()
+            if color not in columns:
+                known = ", ".join(list(columns)[:12]) + (", ..." if len(columns) > 12 else "")
+                raise ValueError(f"color: expected values, or a column of the archive ({known}), got {color!r}")
+            values, label = np.asarray(columns[color], dtype=np.float64), color
+        else:
+            values, label = np.asarray(color, dtype=np.float64), getattr(color, "name", None) or ""
+            if values.shape != (len(elites),):
+                raise ValueError(f"color: expected a value for each of {len(elites)} elites, got shape {values.shape}")
+        low_is_good = label == "fitness" and archive.direction == "min"
+        chosen = cmap if cmap is not None else f"{FITNESS_COLOURS}_r" if low_is_good else FITNESS_COLOURS
+        return cls(values, str(label), chosen, vmin, vmax)
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The arguments that matplotlib's coloured collections take."""
+        return {"cmap": self.cmap, "clim": (self.vmin, self.vmax)}
+
+    def add_bar(self, beside: Any, shown: Any, **options: Any) -> None:
+        """Add a colour bar beside the axes: opaque, without offsets; nothing if nothing is shown."""
+        if not len(self.values):
+            return
+        bar = beside.figure.colorbar(shown, **{"ax": beside, **options})
+        bar.set_label(self.label, parse_math=False)  # names are the user's: a dollar sign begins no formula
+        bar.solids.set_alpha(1.0)
+        (bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis).get_major_formatter().set_useOffset(False)
+
+
+def best_on_top(archive: Archive, most: int) -> npt.NDArray[np.int64]:
+    """The rows of the elites from worst to best fitness, at most so many, evenly taken."""
+    order = np.argsort(archive.sign * archive.elites().fitness, kind="stable")
+    if len(order) > most:
+        order = order[np.linspace(0, len(order) - 1, most).round().astype(int)]
+    return order

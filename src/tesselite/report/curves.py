@@ -1,0 +1,65 @@
+"""Curves over evaluations and over levels of fitness: medians of runs with a band between the quartiles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive.evaluation import Direction
+
+Columns = Mapping[str, Sequence[float | None]]
+
+MEASURES = {
+    "coverage": "coverage",
+    "qd_score": "QD score",
+    "best_fitness": "best fitness",
+    "mean_fitness": "mean fitness of elites",
+}
+
+
+def draw_curve(ax: Any, x: Any, quartiles: Any, **look: Any) -> None:
+    """Draw the middle of quartiles (3, m) over x (m,) as a line, with a band where the others differ from it."""
+    low, middle, high = quartiles
+    (line,) = ax.plot(x, middle, **{"linewidth": 1.6, **look})
+    if not np.array_equal(low, high):
+        ax.fill_between(x, low, high, color=line.get_color(), alpha=0.18, linewidth=0)
+
+
+def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
+    """Evaluations (m,) and the quartiles (3, m) over runs of a measure.
+
+    Each run is taken at the numbers of evaluations of the first (the last value known there); where one has none yet,
+    there is no point.
+    """
+    grid = np.array(runs[0]["evaluations"], dtype=np.float64)
+    rows = []
+    for run in runs:
+        at = np.array(run["evaluations"], dtype=np.float64)
+        values = np.array([np.nan if v is None else v for v in run[measure]], dtype=np.float64)
+        place = np.searchsorted(at, grid, side="right") - 1
+        rows.append(np.where(place >= 0, values[np.maximum(place, 0)], np.nan))
+    table = np.array(rows)
+    known = ~np.isnan(table).any(axis=0)
+    return grid[known], np.quantile(table[:, known], [0.25, 0.5, 0.75], axis=0)
+
+
+def label_evaluations(ax: Any) -> None:
+    """Name the horizontal axis, with powers of ten where numbers are large."""
+    ax.set_xlabel("evaluations")
+    ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+
+
+def from_zero(ax: Any, values: Any) -> None:
+    """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise."""
+    if not len(values) or values.min() < 0.0:
+        return
+    if values.max() > 50.0 * max(np.median(values), 1e-3):
+        ax.set_yscale("symlog", linthresh=0.01)
+    ax.set_ylim(bottom=0.0)
+
+
+def share_label(direction: Direction) -> str:
+    """What the vertical axis of expected quality says."""
+    return "P(X ≤ x)" if direction == "min" else "P(X > x)"

@@ -1,0 +1,63 @@
+"""Parallel axes: a line for each elite across the features, for archives of any number of features."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tesselite.archive.archive import Archive
+from tesselite.report.colouring import Colouring, best_on_top
+from tesselite.report.principal import most_varied
+from tesselite.report.texts import short
+
+_AXES_SHOWN = 24
+_LINES_SHOWN = 2000
+_NAMES_SAID = 30
+_NAMES_LISTED = 8  # in an error
+
+
+def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Sequence[str] | None = None) -> Any:
+    """Draw at most 2,000 elites, evenly taken from worst to best, the best on top; returns what a colour bar needs.
+
+    `features` are the axes, in this order; by default all, or the 24 that vary most. ValueError for a name that is not
+    a feature. Below the axes stands which features are missing, if any are.
+    """
+    from matplotlib.collections import LineCollection
+
+    space, names = archive.tessellation.space, archive.tessellation.space.names
+    for name in features or ():
+        if name not in names:
+            known = ", ".join(names[:_NAMES_LISTED]) + (", ..." if space.n > _NAMES_LISTED else "")
+            raise ValueError(f"features: expected names of features ({known}), got {name!r}")
+    unit = space.to_unit(archive.elites().features)
+    chosen = most_varied(unit, _AXES_SHOWN) if features is None else [names.index(name) for name in features]
+    order = best_on_top(archive, _LINES_SHOWN)
+    unit = unit[order][:, chosen]
+    x = np.broadcast_to(np.arange(len(chosen), dtype=float), unit.shape)
+    lines = LineCollection(
+        list(np.stack([x, unit], axis=2)),
+        array=colouring.values[order],
+        linewidths=0.5,
+        alpha=0.5,
+        rasterized=True,
+        **colouring.look,
+    )
+    ax.add_collection(lines)
+    ax.set(xlim=(-0.05, max(len(chosen) - 0.95, 0.05)), ylim=(-0.02, 1.02), ylabel="feature, scaled to [0, 1]")
+    shown = [short(names[j], 28) for j in chosen]
+    turn = 90 if max(map(len, shown)) * len(shown) > 70 else 0
+    ax.set_xticks(range(len(shown)), shown, rotation=turn, parse_math=False)
+    missing = [name for j, name in enumerate(names) if j not in set(chosen)]
+    if missing:
+        text = f"{len(chosen)} of {len(names)} features are shown"
+        text += f", those that vary most; missing: {_listed(missing)}" if features is None else ""
+        ax.set_xlabel(textwrap.fill(text, 110), fontsize=8, parse_math=False)
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    said = [short(name, 28) for name in names[:_NAMES_SAID]]
+    return ", ".join(said) + (f" and {len(names) - _NAMES_SAID:,} more" if len(names) > _NAMES_SAID else "")

@@ -1,0 +1,86 @@
+"""The figures of one run or archive, as files: `tesselite plot`. Each is made of the functions in `plots`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tesselite.archive.archive import Archive
+from tesselite.problems.problem import Problem
+from tesselite.report import plots
+from tesselite.report.curves import MEASURES
+from tesselite.report.growth import draw_growth
+from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
+from tesselite.report.style import LINES, figure, save
+from tesselite.runs.folder import RunFolder
+from tesselite.runs.problem import problem_of, run_archive
+from tesselite.search.map_elites import saved_changes
+
+
+def plot_run(
+    folder: Path,
+    out: Path,
+    kind: str = "png",
+    say: Callable[[str], object] = lambda _: None,
+    features: Sequence[str] | None = None,
+) -> list[Path]:
+    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
+
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components; of
+    niches that grew, the bounds and the elites lost at each change are drawn. `features` chooses the parallel axes; by
+    default those of the features that vary most. `say` is called with the reason if the problem cannot be found here
+    and so adds nothing.
+    """
+    place = RunFolder.open(folder)
+    plan = place.read().plan
+    archive, search = run_archive(folder)
+    problem: Problem | None = None
+    try:
+        problem = problem_of(folder, plan)
+    except ValueError as error:
+        say(f"without the pictures that are {plan.problem}'s own: {error}")
+    files = []
+    rows = place.read_progress()
+    if rows:
+        panels = [name for name in MEASURES if any(row[name] is not None for row in rows)]
+        with figure(13.0, 3.4) as made:
+            for ax, name, colour in zip(made.subplots(1, len(panels), squeeze=False)[0], panels, LINES, strict=False):
+                plots.progress(folder, ax, measure=name, color=colour)
+                ax.grid(alpha=0.25)
+            made.suptitle(f"{plan.problem}, seed {plan.seed}", parse_math=False)
+            files.append(save(made, out / f"progress.{kind}"))
+    changes = saved_changes(search)
+    if changes:
+        with figure(13.0, 3.4) as made:
+            draw_growth(made, changes, archive.tessellation.space.names, f"{plan.problem}: {plan.niches.label}")
+            files.append(save(made, out / f"growth.{kind}"))
+    title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
+    files += plot_archive(archive, out, kind, title, features, y_down=problem is not None and problem.y_down)
+    return files + (problem.draw(archive, out, kind) if problem is not None else [])
+
+
+def plot_archive(
+    archive: Archive, out: Path, kind: str, title: str, features: Sequence[str] | None = None, *, y_down: bool = False
+) -> list[Path]:
+    """Draw an archive into files in `out`; returns them. See `plot_run`."""
+    files = []
+    n = archive.tessellation.space.n
+    with figure(7.2, 6.0) as made:
+        ax = made.subplots()
+        if features is not None:
+            plots.parallel_axes(archive, ax, features=features)
+        else:
+            plots.archive(archive, ax, y_down=y_down)
+        if features is None and n == 2:
+            ax.set_box_aspect(1.0)
+        ax.set_title(title, parse_math=False)
+        files.append(save(made, out / f"archive.{kind}"))
+    components = pair_components(archive) if n > 2 else None
+    if components is not None:
+        with figure(*pairs_size(components)) as made:
+            plots.pairs(archive, made.subplots())
+            held, weights = pairs_texts(archive, components)
+            made.suptitle(f"{title}\n{held}", parse_math=False)
+            made.supxlabel(weights, fontsize=8, parse_math=False)
+            files.append(save(made, out / f"archive-pairs.{kind}"))
+    return files

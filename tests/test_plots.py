@@ -1,0 +1,188 @@
+"""`tl.plots`: what is drawn where, in axes of the user's own, from archives, files and folders."""
+
+from __future__ import annotations
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection, QuadMesh
+from matplotlib.figure import Figure
+
+import tesselite as tl
+from report_runs import bowl_run, walk
+from tesselite.assessment.scenarios import assess_run
+from tesselite.cli.app import app
+
+SPACE = tl.FeatureSpace({"mass": (1, 100), "height": (0, 2)}, scales={"mass": "log"})
+
+
+@pytest.fixture(autouse=True)
+def _no_window():
+    matplotlib.use("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two assessed runs with the scenarios ice and night."""
+    made = []
+    for seed in (1, 2):
+        folder = tmp_path_factory.mktemp("walks") / f"run{seed}"
+        tl.run(walk(), out=folder, grid=4, evaluations=400, initial=200, seed=seed)
+        assess_run(folder, walk())
+        made.append(folder)
+    return made
+
+
+def axes():
+    return Figure().subplots()
+
+
+def small(tessellation, direction="max"):
+    archive = tl.Archive(tessellation, 1, direction=direction)
+    archive.add([[0.1], [0.2], [0.3]], [5.0, 6.0, 7.0], [[2, 0.2], [2, 1.8], [90, 1.8]])
+    return archive
+
+
+def test_cells_of_a_grid_are_rectangles_in_feature_units():
+    ax = axes()
+    assert tl.plots.archive(small(tl.GridTessellation(SPACE, 2)), ax) is ax
+    (cells,) = ax.collections
+    boxes = [path.get_extents().extents.tolist() for path in cells.get_paths()]
+    np.testing.assert_allclose(boxes, [[1, 0, 10, 1], [1, 1, 10, 2], [10, 1, 100, 2]])
+    assert cells.get_array().tolist() == [5, 6, 7]
+    assert (ax.get_xscale(), ax.get_xlim(), ax.get_ylim()) == ("log", (1, 100), (0, 2))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mass", "height")
+    assert ax.figure.axes[1].get_ylabel() == "fitness"
+
+
+def test_voronoi_cells_hold_their_centroids_and_other_norms_are_painted():
+    centroids = np.array([[2, 0.3], [2, 1.7], [80, 1.7], [80, 0.3]])
+    ax = tl.plots.archive(small(tl.VoronoiTessellation(SPACE, centroids)), axes(), colorbar=False)
+    (cells,) = ax.collections
+    assert isinstance(cells, PolyCollection)
+    for path, centroid in zip(cells.get_paths(), centroids, strict=False):
+        assert path.contains_point(centroid)
+    assert len(ax.figure.axes) == 1
+    painted = tl.plots.archive(small(tl.VoronoiTessellation(SPACE, centroids, p=1.0)), axes()).collections[0]
+    assert isinstance(painted, QuadMesh)
+    assert set(np.unique(painted.get_array().compressed())) == {5.0, 6.0, 7.0}
+
+
+def test_a_scale_of_the_users_own():
+    root = tl.Scale("root", np.sqrt, np.square)
+    space = tl.FeatureSpace({"a": (0, 4), "b": (0, 1)}, scales={"a": root})
+    archive = tl.Archive(tl.GridTessellation(space, 2), 1)
+    archive.add([[0.0]], [1.0], [[3.0, 0.9]])
+    ax = tl.plots.archive(archive, axes())
+    np.testing.assert_allclose(ax.collections[0].get_paths()[0].get_extents().extents, [1, 0.5, 4, 1])
+    middle = ax.transData.transform([1.0, 0.5])  # half of the way on the scale
+    np.testing.assert_allclose(ax.transAxes.inverted().transform(middle), [0.5, 0.5])
+
+
+def test_colours_by_any_column_or_by_values():
+    archive = small(tl.GridTessellation(SPACE, 2), "min")
+    cells = tl.plots.archive(archive, axes()).collections[0]
+    assert cells.get_cmap().name == "viridis_r"  # small is good, and good is bright
+    cells = tl.plots.archive(archive, axes(), color="height", cmap="magma", vmin=-1, vmax=3).collections[0]
+    assert cells.get_array().tolist() == [0.2, 1.8, 1.8]
+    assert (cells.get_cmap().name, cells.get_clim()) == ("magma", (-1, 3))
+    assert tl.plots.archive(archive, axes(), color=[1, 2, 3]).collections[0].get_array().tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"color: expected values, or a column .*niche, fitness.*got 'hight'"):
+        tl.plots.archive(archive, axes(), color="hight")
+    with pytest.raises(ValueError, match=r"color: expected a value for each of 3 elites, got shape \(2,\)"):
+        tl.plots.archive(archive, axes(), color=[1, 2])
+
+
+def test_sources_and_new_axes(tmp_path, folders):
+    archive = small(tl.GridTessellation(SPACE, 2))
+    file = archive.save(tmp_path / "a.parquet")
+    for source in (file, str(file), archive):
+        assert len(tl.plots.archive(source).collections[0].get_paths()) == 3
+    assert plt.get_fignums() == [1, 2, 3]
+    assert tl.plots.archive(folders[0], axes()).get_xlabel() == "x"
+    with pytest.raises(ValueError, match="source: expected an archive, a run, a file or the folder of a run, got 3"):
+        tl.plots.archive(3, axes())
+
+
+def test_more_features_are_parallel_axes_and_pairs_take_the_place_of_the_axes(tmp_path):
+    folder = bowl_run(tmp_path / "run", 3)
+    ax = tl.plots.archive(folder, axes())
+    (lines,) = ax.collections
+    assert isinstance(lines, LineCollection)
+    assert ax.figure.axes[1].collections[-1].get_alpha() == 1.0  # the lines are transparent, the colour bar is not
+    made = Figure(layout="constrained")
+    left, right = made.subplots(1, 2)
+    panels = tl.plots.pairs(folder, left, color="f1")
+    assert panels.shape == (3, 3)
+    assert left not in made.axes
+    assert right in made.axes
+    made.draw_without_rendering()
+    assert panels[2, 2].get_position().x1 < right.get_position().x1
+    with pytest.raises(ValueError, match="pairs: expected at least three elites"):
+        tl.plots.pairs(tl.Archive(tl.GridTessellation(SPACE, 2), 1), axes())
+
+
+def test_progress_of_one_run_and_of_several(folders):
+    ax = tl.plots.progress(folders[0], axes(), measure="coverage", color="red")
+    (line,) = ax.lines
+    assert line.get_color() == "red"
+    assert line.get_xdata()[-1] == 400
+    assert 0 < line.get_ydata()[-1] <= 1
+    ax = tl.plots.progress({"$a": folders, "b": folders[0]}, axes(), measure="best_fitness")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$a", "b"]
+    with pytest.raises(ValueError, match="measure: expected one of coverage, qd_score"):
+        tl.plots.progress(folders[0], axes(), measure="quality")
+    with pytest.raises(ValueError, match=r"records its progress if it is given a folder \(out=\.\.\.\)"):
+        tl.plots.progress(tl.Archive.load(folders[0]), axes())
+
+
+def test_expected_quality_is_the_share_that_reaches_a_fitness(folders):
+    archive = small(tl.GridTessellation(SPACE, 2))
+    ax = tl.plots.expected_quality(archive, axes())
+    x, y = ax.lines[0].get_data()
+    assert (x[0], x[-1]) == (5, 7)
+    np.testing.assert_allclose(np.interp([5.5, 6.5], x, y), [2 / 3, 1 / 3])  # P(X > x)
+    assert ax.get_ylabel() == "P(X > x)"
+    night = tl.plots.expected_quality(folders, axes(), setting="night").lines[0].get_ydata()
+    assert 0 < night[-1] < 1  # invalid elites never reach any fitness
+    assert len(tl.plots.expected_quality(folders, axes(), setting="scenarios").lines) == 1
+    with pytest.raises(ValueError, match="setting: expected one of training, ice, night, got 'rain'"):
+        tl.plots.expected_quality(folders, axes(), setting="rain")
+    with pytest.raises(ValueError, match="same direction"):
+        tl.plots.expected_quality({"a": archive, "b": folders[0]}, axes())
+
+
+def test_best_performance_in_each_setting(folders):
+    ax = tl.plots.best_performance({"walks": folders, "alone": tl.Archive.load(folders[0])}, axes())
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["training", "ice", "night"]
+    dots = [line.get_ydata().tolist() for line in ax.lines if line.get_marker() == "o"]
+    assert [len(found) for found in dots] == [2, 1, 2, 0, 1, 0]  # of one run no elite is valid at night
+    assert sorted(dots[0])[0] == min(tl.Archive.load(folder).best_fitness for folder in folders)
+    assert [text.get_text() for text in ax.texts] == ["not computed", "1 of 2 failed", "not computed"]
+
+
+def test_niches(tmp_path):
+    grid = tl.plots.niches(tl.GridTessellation(SPACE, [2, 3]), axes())
+    np.testing.assert_allclose(grid.collections[0].get_segments()[1], [[10, 0], [10, 2]])
+    voronoi = tl.VoronoiTessellation(SPACE, [[2, 0.3], [2, 1.7], [80, 1.7]])
+    file = voronoi.save(tmp_path / "niches.parquet")
+    for source in (voronoi, file or tmp_path / "niches.parquet", small(voronoi)):
+        ax = tl.plots.niches(source, axes(), color="red")
+        assert len(ax.collections[0].get_paths()) == 3
+        assert ax.collections[1].get_offsets().tolist() == voronoi.centroids.tolist()
+    many = tl.VoronoiTessellation(tl.FeatureSpace.unit(3), [[0.5, 0.1, 0.1], [0.5, 0.9, 0.5], [0.5, 0.5, 0.9]])
+    assert tl.plots.niches(many, axes()).get_xlabel() == "f1"
+    with pytest.raises(ValueError, match="expected Voronoi niches"):
+        tl.plots.niches(tl.GridTessellation(tl.FeatureSpace.unit(3), 2), axes())
+
+
+def test_the_command_takes_a_saved_archive(tmp_path):
+    from typer.testing import CliRunner
+
+    file = small(tl.GridTessellation(SPACE, 2)).save(tmp_path / "small.parquet")
+    result = CliRunner().invoke(app, ["plot", str(file or tmp_path / "small.parquet"), "--format", "svg"])
+    assert result.exit_code == 0, result.output
+    assert "<text" in (tmp_path / "small-figures" / "archive.svg").read_text()
