@@ -9,23 +9,27 @@ import pytest
 
 import tesselite as tl
 from hill_runs import make
+from tesselite.base.seeds import Purpose, generator, key
 from tesselite.compiled.fast_math import fill_normals, random_word
 from tesselite.compiled.lanes import aligned_zeros
 from tesselite.emitters.cma_algebra import add_products, factorise, multiply_upper, padded
 from tesselite.emitters.cma_es import COVARIANCES, Setting, Strategies
 from tesselite.emitters.names import by_name
+from tesselite.emitters.thresholds import Thresholds
 from tesselite.runs.carry_on import Interrupted
 from tesselite.runs.run import resume, run
 
 SETTINGS = {"evaluations": 800, "grid": [6, 7], "initial": 200, "seed": 5}
-SMALL = {"emitters": 3, "batch": 12}
 KINDS = ["cma_mae:", "cma_mae:alpha=0.1,cm=1,mirrored=0,anti=0,"] + [
     f"cma_me:kind={kind}," for kind in ("improvement", "random_direction", "optimizing")
 ]
 
 
-def small(text):
-    return by_name(text + "emitters=3,batch=12")
+MIXED = [
+    "mixture:0.75@cma_mae:alpha=0.1,emitters=3,batch=12+0.25@gaussian:0.1",
+    "bandit:cma_me:improvement,emitters=2,batch=10+iso_line:0.01,0.2+curiosity:gaussian:0.1",
+]
+ALL = [f"{text}emitters=3,batch=12" for text in KINDS] + MIXED
 
 
 # -- linear algebra ----------------------------------------------------------------------------------------------------
@@ -151,18 +155,74 @@ def test_a_strategy_agrees_with_its_plain_twin(n, kind, mirrored, anti, lam):
         assert twin.update(rosenbrock(x))
 
 
+# -- CMA-MAE against a plain twin --------------------------------------------------------------------------------------
+
+
+def projection(x):
+    """Fitness and features of a small linear projection."""
+    inside = np.where(np.abs(x) <= 2.0, x, 2.0 / np.where(x == 0, 1, x))
+    features = inside.reshape(len(x), 2, -1).sum(2)
+    return 10.0 - ((x - 0.5) ** 2).sum(1), features
+
+
+def plain_cma_mae(n, grid, k, lam, batches, seed, alpha, cm, mirrored, anti):
+    """The elites (fitness by niche) and the thresholds of CMA-MAE after some batches and one random solution."""
+    space = tl.Reals(n)
+    limit = 2.0 * n / 2
+    archive, thresholds = {}, {}
+
+    def niches(features):
+        cells = np.clip(((features + limit) / (2 * limit) * grid).astype(int), 0, grid - 1)
+        return cells[:, 0] * grid + cells[:, 1]
+
+    def add(x):
+        fitness, features = projection(x)
+        found = niches(features).tolist()
+        for niche, f in zip(found, fitness, strict=True):
+            archive[niche] = max(archive.get(niche, -np.inf), f)
+        return found, fitness
+
+    add(space.random(1, generator(seed, Purpose.INITIALISATION, 0)))
+    twins = [Twin(i, n, lam, key(seed, Purpose.EMITTER), np.zeros(n), 0.5, cm, mirrored, anti) for i in range(k)]
+    for _ in range(batches):
+        found, fitness = add(np.concatenate([twin.sample() for twin in twins]))
+        worth = np.array([f - thresholds.get(niche, 0.0) for niche, f in zip(found, fitness, strict=True)])
+        for niche, f in zip(found, fitness, strict=True):
+            if f > thresholds.get(niche, 0.0):
+                thresholds[niche] = (1 - alpha) * thresholds.get(niche, 0.0) + alpha * f
+        for twin, values in zip(twins, worth.reshape(k, lam), strict=True):
+            assert twin.update(values)
+    return archive, thresholds
+
+
+@pytest.mark.parametrize(("cm", "mirrored", "anti"), [(1.0, False, False), (0.5, True, True)])
+def test_cma_mae_gives_the_archive_of_its_plain_twin(cm, mirrored, anti):
+    n, grid, k, lam, batches, alpha = 6, 12, 3, 10, 40, 0.05
+    problem = tl.problem(solutions=tl.Reals(n), features={"a": (-6, 6), "b": (-6, 6)}, floor=0.0, batch=True)(
+        projection
+    )
+    emitter = tl.emitters.cma_mae(alpha, emitters=k, batch=lam, cm=cm, mirrored=mirrored, anti=anti)
+    made = run(problem, grid=grid, evaluations=1 + batches * k * lam, initial=1, seed=4, emitter=emitter)
+    archive, thresholds = plain_cma_mae(n, grid, k, lam, batches, 4, alpha, cm, mirrored, anti)
+    elites = made.archive.elites()
+    assert len(elites) > 40
+    assert dict(zip(elites.niches.tolist(), elites.fitness, strict=True)) == pytest.approx(archive, abs=1e-9)
+    kept = made.search.emitter.thresholds.state()
+    assert dict(zip(kept["niches"].tolist(), kept["thresholds"], strict=True)) == pytest.approx(thresholds, abs=1e-9)
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", KINDS)
+@pytest.mark.parametrize("text", ALL)
 def test_a_run_resumes_to_the_same_bytes(tmp_path, text):
-    """Stopped in the middle of generations: batches of 25 are two generations and a part."""
+    """Stopped in the middle of generations: batches of 20 are a generation and a part."""
 
     def stop(run):
-        if run.evaluations == 425:
+        if run.evaluations == 420:
             signal.raise_signal(signal.SIGINT)
 
-    settings = SETTINGS | {"batch_size": 25, "emitter": small(text)}
+    settings = SETTINGS | {"batch_size": 20, "emitter": by_name(text)}
     run(make(), out=tmp_path / "whole", **settings)
     with pytest.raises(Interrupted):
         run(make(), out=tmp_path / "run", progress=stop, **settings)
@@ -170,22 +230,48 @@ def test_a_run_resumes_to_the_same_bytes(tmp_path, text):
     assert (tmp_path / "run" / "archive.parquet").read_bytes() == (tmp_path / "whole" / "archive.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("text", KINDS)
+@pytest.mark.parametrize("text", ALL)
+def test_batches_on_workers_change_nothing(text):
+    from concurrent.futures import ThreadPoolExecutor
+
+    here, there = (
+        tl.illuminate(make(), emitter=by_name(text), workers=workers, **SETTINGS)
+        for workers in (None, lambda: ThreadPoolExecutor(2))
+    )
+    assert here.equals(there)
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_every_kind_of_niches_and_direction_works(text):
+    """Minimised, with invalid rows and features out of bounds; a CVT and a grid with more cells than an index holds."""
+    reached = []
+    for niches in ({"n_niches": 30}, {"grid": [6, 7]}, {"grid": [2_000_000, 2_000_000]}):
+        settings = {"evaluations": 1500, "initial": 100, "seed": 1, "emitter": by_name(text)}
+        found = tl.illuminate(make(direction="min"), **settings, **niches)
+        reached.append(found.coverage)
+        best = tl.illuminate(make(direction="min"), **niches, evaluations=100, initial=100, seed=1).best_fitness
+        assert found.best_fitness <= best
+        assert found.invalid
+    assert min(reached[:2]) > 0.6
+    assert 0 < reached[2] < 1e-8
+
+
+@pytest.mark.parametrize("text", ALL)
 def test_threads_change_nothing(text):
-    archives = [tl.illuminate(make(), emitter=small(text), threads=threads, **SETTINGS) for threads in (1, 2, 3)]
+    archives = [tl.illuminate(make(), emitter=by_name(text), threads=threads, **SETTINGS) for threads in (1, 2, 3)]
     assert archives[0].equals(archives[1])
     assert archives[0].equals(archives[2])
     assert len(archives[0]) > 20
 
 
-@pytest.mark.parametrize("text", KINDS)
+@pytest.mark.parametrize("text", ALL)
 def test_an_emitter_is_found_by_its_name(text):
-    emitter = small(text)
+    emitter = by_name(text)
     emitter.begin(tl.Reals(3), 1)
     again = by_name(str(emitter))
     again.begin(tl.Reals(3), 1)
     assert str(again) == str(emitter)
-    assert again.batch_size == 36
+    assert again.batch_size == {MIXED[0]: 48, MIXED[1]: 20}.get(text, 36)
 
 
 # -- a space without bounds --------------------------------------------------------------------------------------------
@@ -225,3 +311,61 @@ def test_solutions_without_bounds(tmp_path):
     other = tl.problem(solutions=tl.Reals(4), features={"a": (-9, 9), "b": (-9, 9)}, batch=True)(far.function)
     with pytest.raises(ValueError, match="are not those that the run was started with"):
         resume(tmp_path / "run", other, evaluations=900)
+
+
+def test_bounds_are_kept_by_folding():
+    """What leaves a box is reflected at its sides, as often as it takes; inside nothing is changed."""
+    n, free, boxed = 3, strategies(3, 40, sigma=2.0), strategies(3, 40, sigma=2.0, low=-1.0, high=1.0)
+    rows = [np.empty((1, 40, n)) for _ in range(2)]
+    for made, out in zip((free, boxed), rows, strict=True):
+        made.start(0, np.full(n, 0.9))
+        made.sample(0, 1, out)
+    folded = np.abs((rows[0] + 3.0) % 4.0 - 2.0) - 1.0
+    np.testing.assert_allclose(rows[1], folded, atol=1e-12)
+    assert (np.abs(rows[1]) <= 1.0).all()
+    assert np.abs(rows[0]).max() > 3.0
+
+
+def test_thresholds_move_with_the_elites():
+    thresholds = Thresholds(0.5)
+    worth = thresholds.judge(10, np.array([3, 3, 5, -1]), np.array([4.0, 2.0, 1.0, 9.0]), 0.0)
+    np.testing.assert_array_equal(worth, [4.0, 2.0, 1.0, -np.inf])
+    assert [thresholds.value(niche) for niche in (3, 5, 6)] == [2.0, 0.5, None]  # 2 is not above 2
+    thresholds.renumber(np.array([5, 7]), np.array([8, 1]))
+    assert [thresholds.value(niche) for niche in (3, 5)] == [None, None]
+    np.testing.assert_array_equal(thresholds.judge(20, np.array([8, 1]), np.array([1.0, 1.0]), 0.0), [0.5, 1.0])
+
+
+def test_without_a_floor_thresholds_begin_below_the_elites():
+    emitter = tl.emitters.cma_mae(emitters=1, batch=4)
+    emitter.begin(tl.Reals(2), 1)
+    archive = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(1), 4), 2, direction="min")
+    archive.add(np.zeros((2, 2)), [3.0, 8.0], [[0.1], [0.9]])
+    emitter.ask(archive, 4, 0)
+    assert emitter._least == -13.0  # the worst is 8, and 5 worse than the best
+
+
+def test_what_cannot_be_is_refused():
+    make_one = tl.emitters.cma_mae
+    for options, message in (
+        ({"alpha": 0}, "alpha: expected a number above 0"),
+        ({"batch": 3}, "batch: expected at least 4"),
+        ({"cm": 2}, "cm: expected a number above 0, at most 1"),
+        ({"covariance": "round"}, "covariance: expected one of full, separable, limited"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make_one(**options)
+    with pytest.raises(ValueError, match="kind: expected one of improvement, random_direction, optimizing"):
+        by_name("cma_me:worst")
+    with pytest.raises(ValueError, match="emitter: expected options of cma_mae as NAME=VALUE"):
+        by_name("cma_mae:size=3")
+    for text in ("mixture:cma_mae", "bandit:0.5@cma_mae+curiosity", "mixture:"):
+        with pytest.raises(ValueError, match="emitter: expected emitters as in"):
+            by_name(text)
+    with pytest.raises(ValueError, match="batch_size: expected at most 540"):
+        run(make(), emitter=make_one(), batch_size=541, **SETTINGS)
+    with pytest.raises(ValueError, match="needs a Box or Reals space"):
+        make_one().begin(tl.Levels(3, [0, 1]), 1)
+    for way in ({"asynchronous": True, "workers": 2}, {"islands": 2}):
+        with pytest.raises(ValueError, match=r"emitter: cma_mae.* does not work with"):
+            run(make(), emitter=make_one(), **way, **SETTINGS)

@@ -1,7 +1,8 @@
 """Which solutions next: emitters, and the operators that make offspring from parents.
 
 Public: `Emitter`, the base of your own; `uniform`, parents drawn uniformly; `curiosity`, parents whose offspring did
-well; `cma_me` and `cma_mae`, strategies of CMA-ES. The operators themselves are public as `tesselite.variation`.
+well; `cma_me` and `cma_mae`, strategies of CMA-ES; `mixture` and `bandit`, several emitters in one. The operators
+themselves are public as `tesselite.variation`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ if TYPE_CHECKING:
     from tesselite.emitters.cma_emitters import cma_mae, cma_me
     from tesselite.emitters.curious_parents import curiosity
     from tesselite.emitters.emitter import Emitter
+    from tesselite.emitters.mixtures import bandit, mixture
     from tesselite.emitters.uniform_parents import uniform
 
 _HOME = {
     "Emitter": "emitter",
+    "bandit": "mixtures",
     "cma_mae": "cma_emitters",
     "cma_me": "cma_emitters",
     "curiosity": "curious_parents",
+    "mixture": "mixtures",
     "uniform": "uniform_parents",
 }
 
-__all__ = ["Emitter", "cma_mae", "cma_me", "curiosity", "uniform"]
+__all__ = ["Emitter", "bandit", "cma_mae", "cma_me", "curiosity", "mixture", "uniform"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,29 +11,51 @@ from tesselite.emitters import operators
 from tesselite.emitters.cma_emitters import cma_mae, cma_me
 from tesselite.emitters.curious_parents import curiosity
 from tesselite.emitters.emitter import Emitter
+from tesselite.emitters.mixtures import bandit, mixture
 from tesselite.emitters.uniform_parents import uniform
 
 _WITH_OPERATOR = {"uniform": uniform, "curiosity": curiosity}
+_OF_SEVERAL = ("mixture", "bandit")
+_PLUS = re.compile(r"(?<![\d.]e)\+")
 _WITH_OPTIONS: dict[str, Callable[..., Emitter]] = {"cma_mae": cma_mae, "cma_me": cma_me}
 
 
 def by_name(text: str) -> Emitter:
     """The emitter of a text: a name ("curiosity", "cma_mae"), with an operator or options, or an operator alone.
 
-    "curiosity:gaussian:0.1", "cma_mae:alpha=0.01,emitters=15,batch=36", "cma_me:random_direction", "iso_line:0.01,0.2".
+    "curiosity:gaussian:0.1", "cma_mae:alpha=0.01,emitters=15,batch=36", "cma_me:random_direction", "iso_line:0.01,0.2",
+    "mixture:0.8@cma_mae:cm=0.3+0.2@gaussian:0.1", "bandit:cma_mae+iso_line:0.01,0.2".
     """
     name, _, rest = text.partition(":")
     if name in _WITH_OPERATOR:
         return _WITH_OPERATOR[name](operators.by_name(rest) if rest else None)
     if name in _WITH_OPTIONS:
         return _with_options(name, rest)
+    if name in _OF_SEVERAL:
+        return _several(name, rest)
     return uniform(operators.by_name(text))
 
 
 def is_emitter(text: str) -> bool:
     """Whether a text names an emitter, and not an operator alone."""
     name = text.partition(":")[0]
-    return name in _WITH_OPERATOR or name in _WITH_OPTIONS
+    return name in _WITH_OPERATOR or name in _WITH_OPTIONS or name in _OF_SEVERAL
+
+
+def _shares(text: str) -> list[tuple[str, str]]:
+    """The shares, or "", and the names in the text of several emitters; a plus sign in a number separates nothing."""
+    pairs = [part.strip().rpartition("@") for part in _PLUS.split(text)]
+    return [(share, name) for share, _, name in pairs]
+
+
+def _several(name: str, text: str) -> Emitter:
+    """A mixture, whose emitters have shares, or a bandit, whose have none."""
+    pairs = _shares(text)
+    if not text or not all(part for _, part in pairs) or any(bool(share) != (name == "mixture") for share, _ in pairs):
+        example = "0.8@cma_mae+0.2@gaussian:0.1" if name == "mixture" else "cma_mae+gaussian:0.1"
+        raise ValueError(f"emitter: expected emitters as in {name}:{example}, got {text!r}")
+    made = [(by_name(part), _value(share)) for share, part in pairs]
+    return mixture(dict(made)) if name == "mixture" else bandit([part for part, _ in made])
 
 
 def _with_options(name: str, text: str) -> Emitter:
@@ -63,6 +86,8 @@ def _value(text: str) -> Any:
 def imported_operator(text: str) -> str:
     """The module:name of the operator that `by_name` would import for a text; empty if it would import none."""
     name, _, rest = text.partition(":")
+    if name in _OF_SEVERAL:
+        return next(filter(None, (imported_operator(part) for _, part in _shares(rest))), "")
     if name in _WITH_OPTIONS:
         return ""
     operator = rest if name in _WITH_OPERATOR else text

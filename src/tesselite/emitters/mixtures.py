@@ -1,0 +1,203 @@
+"""Several emitters in one search: by fixed shares of every batch, or by a bandit that learns which one pays.
+
+The bandit is UCB1, as in Cully, "Multi-Emitter MAP-Elites", GECCO 2021, whose reward it has: the share of an emitter's
+solutions that enter the archive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.archive.archive import Added, Archive, Status
+from tesselite.archive.evaluation import Evaluation
+from tesselite.base.numbers import as_float, shown
+from tesselite.base.seeds import Purpose
+from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
+from tesselite.spaces.solutions import Rows, SolutionSpace
+
+_EXPLORATION = 0.05  # how much the bandit prefers emitters that it has tried little
+_MEMORY = 0.995  # what the bandit still knows of a batch one batch later
+
+
+class Mixture(Emitter):
+    """See `mixture`."""
+
+    name = "mixture"
+
+    def __init__(self, shares: Mapping[Emitter, float]) -> None:
+        if not isinstance(shares, Mapping) or not shares or not all(isinstance(part, Emitter) for part in shares):
+            raise ValueError(f"shares: expected a share for each of some emitters, got {shown(shares)}")
+        given = [as_float("shares", share, "numbers above 0") for share in shares.values()]
+        if not all(0 < share < math.inf for share in given):
+            raise ValueError(f"shares: expected numbers above 0, got {given}")
+        self.parts = list(shares)
+        self.shares = [share / sum(given) for share in given]
+        self._given = given
+        self.wants_improvement = any(part.wants_improvement for part in self.parts)
+        self._counts = [0] * len(self.parts)  # how many rows of each are out
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get all ready, each with a seed of its own."""
+        super().begin(space, seed)
+        for k, part in enumerate(self.parts):
+            words = np.random.SeedSequence(seed, spawn_key=(int(Purpose.EMITTER), 1, k)).generate_state(1, np.uint64)
+            part.begin(space, int(words[0]))
+        self.batch_size = self._largest_batch()
+        self._counts = [0] * len(self.parts)
+
+    def _largest_batch(self) -> int | None:
+        """The largest batch in which no emitter has to give more than it can; None if all can give any number."""
+        limits = [(part.batch_size, share) for part, share in zip(self.parts, self.shares, strict=True)]
+        sizes = [size / share for size, share in limits if size is not None]
+        if not sizes:
+            return None
+        n = round(min(sizes)) + 1
+        while any(size is not None and count > size for (size, _), count in zip(limits, self.split(n), strict=True)):
+            n -= 1
+        return n
+
+    def split(self, n: int) -> list[int]:
+        """How many of n rows each emitter gives: its share, rounded so that the sum is n."""
+        counts = [math.floor(n * share + 1e-9) for share in self.shares]
+        rest = sorted(range(len(counts)), key=lambda k: counts[k] - n * self.shares[k])
+        for k in rest[: n - sum(counts)]:
+            counts[k] += 1
+        return counts
+
+    def ask(self, archive: Archive, n: int, first: int) -> Rows:
+        """The rows of the first emitter, then those of the second, and so on."""
+        counts, rows = self.split(n), []
+        for part, count in zip(self.parts, counts, strict=True):
+            if count:
+                part.threads = self.threads
+                rows.append(np.array(part.ask(archive, count, first)))
+                first += count
+        self._counts = counts
+        return np.concatenate(rows)
+
+    def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
+        """Tell each emitter of its own rows; of the random ones of the beginning, all."""
+        start = 0
+        for part, count in zip(self.parts, self._counts, strict=True):
+            if count:
+                part.tell(solutions[start : start + count], *_rows(evaluated, added, start, start + count))
+                start += count
+        if not start:
+            for part in self.parts:
+                part.tell(solutions, evaluated, added)
+        self._counts = [0] * len(self.parts)
+
+    def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:
+        """Tell all."""
+        for part in self.parts:
+            part.niches_changed(before, after)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What all remember, by their numbers."""
+        return {f"{k}.{name}": values for k, part in enumerate(self.parts) for name, values in part.state().items()}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned."""
+        for k, part in enumerate(self.parts):
+            start = f"{k}."
+            part.restore({name.removeprefix(start): v for name, v in state.items() if name.startswith(start)})
+        self._counts = [0] * len(self.parts)
+
+    def __str__(self) -> str:
+        texts = [str(part) for part in self.parts]
+        if any(text in (OWN, OWN_EMITTER) for text in texts):
+            return OWN_EMITTER
+        return f"{self.name}:" + "+".join(self.word(k, text) for k, text in enumerate(texts))
+
+    def word(self, k: int, text: str) -> str:
+        """How the name of emitter k stands in the name of all."""
+        return f"{self._given[k]}@{text}"
+
+
+class Bandit(Mixture):
+    """See `bandit`."""
+
+    name = "bandit"
+
+    def __init__(self, emitters: Sequence[Emitter]) -> None:
+        if isinstance(emitters, Emitter | Mapping) or len(emitters) < 2:
+            raise ValueError(f"emitters: expected a list of at least two, got {shown(emitters)}")
+        super().__init__(dict.fromkeys(emitters, 1.0))
+        if len(self.parts) < len(emitters):
+            raise ValueError("emitters: expected different ones, got the same object twice")
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get all ready."""
+        super().begin(space, seed)
+        self._given_rows, self._entered = np.zeros(len(self.parts)), np.zeros(len(self.parts))
+
+    def _largest_batch(self) -> int | None:
+        return min((part.batch_size for part in self.parts if part.batch_size is not None), default=None)
+
+    def split(self, n: int) -> list[int]:
+        """All n rows from the emitter with the best outlook; the first of equals."""
+        counts = [0] * len(self.parts)
+        given = self._given_rows
+        if (given == 0).any():
+            chosen = int(np.argmin(given))
+        else:
+            chosen = int(np.argmax(self._entered / given + _EXPLORATION * np.sqrt(np.log(given.sum()) / given)))
+        counts[chosen] = n
+        return counts
+
+    def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
+        """Count what entered, and tell the emitter of its rows."""
+        if any(self._counts):
+            self._given_rows *= _MEMORY
+            self._entered *= _MEMORY
+            chosen = int(np.argmax(self._counts))
+            self._given_rows[chosen] += len(solutions)
+            self._entered[chosen] += added.count(Status.NEW) + added.count(Status.IMPROVED)
+        super().tell(solutions, evaluated, added)
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What it has counted, too."""
+        return super().state() | {"given": self._given_rows, "entered": self._entered}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Take back what `state` returned."""
+        super().restore(state)
+        if state:
+            self._given_rows, self._entered = state["given"].copy(), state["entered"].copy()
+
+    def word(self, k: int, text: str) -> str:
+        """How the name of emitter k stands in the name of all."""
+        return text
+
+
+def _rows(evaluated: Evaluation, added: Added, start: int, stop: int) -> tuple[Evaluation, Added]:
+    """What became of rows [start, stop)."""
+    part = slice(start, stop)
+    reasons = {i - start: reason for i, reason in evaluated.reasons.items() if start <= i < stop}
+    gained = None if added.improvement is None else added.improvement[part]
+    return (
+        Evaluation(evaluated.fitness[part], evaluated.features[part], evaluated.valid[part], reasons),
+        Added(added.status[part], added.niches[part], gained),
+    )
+
+
+def mixture(shares: Mapping[Emitter, float]) -> Emitter:
+    """Several emitters, each with its share of every batch: `mixture({cma_mae(): 0.8, uniform(gaussian(0.1)): 0.2})`.
+
+    Shares are relative. Each emitter learns from its own solutions; they meet in the archive.
+    """
+    return Mixture(shares)
+
+
+def bandit(emitters: Sequence[Emitter]) -> Emitter:
+    """Several emitters, of which each batch is given to the one with the best outlook (UCB1).
+
+    The reward is the share of an emitter's solutions that entered the archive, averaged over some 200 batches. It sees
+    quick gains only, so it neglects emitters that pay in the long run, as `cma_mae` does: prefer a `mixture` there.
+    """
+    return Bandit(emitters)
