@@ -6,6 +6,7 @@ import importlib
 import os
 import shutil
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ import pytest
 import tesselite as tl
 from hill_runs import contents, edit_settings
 from tesselite.base import trust
-from tesselite.cli import main
-from tesselite.cli.terminal import printable
+from tesselite.cli import assessing, display, main
+from tesselite.cli.terminal import printable, printable_output
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.problems import by_name, file_of
 from tesselite.report.page.run_data import read_run
@@ -263,6 +264,64 @@ def test_no_name_reaches_a_terminal_with_codes_that_it_obeys(theirs, command):
         assert "\x1b" not in said.replace("\\x1b", "")
         assert not {"\x07", "\x9b", "\u202e"} & set(said)
     assert printable("a\x1b[31m\x9b\u202e\tb\n") == "a\\x1b[31m\\x9b\\u202e\tb\n"
+
+
+RUDE = """
+import tesselite as tl
+
+@tl.problem(solutions=tl.Box(2), features={"a\\x1b[31m\\nFORGED": (0, 1)}, scenarios=["ice\\x1b[2J\\nFORGED"])
+def jump(x, scenario=None):
+    if x[0] > 0.7:
+        raise ValueError("steep\\x1b]0;title\\x07\\nFORGED")
+    return x[0], x[1:]
+"""
+FOLDERS = "one\x1b[31m\nFORGED", "[/two]\x1b[2J\nFORGED"
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["a file", "a terminal"])
+def test_no_line_of_a_command_holds_codes_or_looks_like_two(tmp_path, monkeypatch, command, terminal):
+    """Whether names are of folders, features, scenarios or reasons, and whether they are told, noted or counted."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "rude_module", raising=False)
+    Path("rude_module.py").write_text(RUDE)
+    monkeypatch.setattr(assessing, "_PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(display, "_PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setattr("tesselite.report.comparing_runs.write_comparison", lambda of, out, *args: [out / "page"])
+    monkeypatch.setenv("TERM", "dumb")  # Rich would send codes of its own
+    for folder, evaluations in zip(FOLDERS, ("60", "80"), strict=True):
+        words = ["run", "rude_module:jump", "-o", folder, "--grid", "5", "--initial", "20", "--batch-size", "20"]
+        code, said = command(*words, "--evaluations", evaluations, "--seed", "1")
+        assert code == 0, said
+        check_lines(said)
+    one, two = FOLDERS
+    for words in (
+        ("info", two),
+        ("assess", two),
+        ("compare", one, "--against", two, "-o", "out\nFORGED"),
+        ("resume", one),
+        ("export", one),
+        ("info", f"no {one}"),
+        ("run", "rude_module:jump", "-o", one, "--grid", "5"),
+    ):
+        code, said = command(*words)
+        assert code == (2 if words[1].startswith("no") or words[0] == "run" else 0), said
+        check_lines(said)
+        assert "FORGED" in said
+
+
+def test_warnings_of_a_command_are_printable():
+    """Those of Matplotlib hold the characters that a font is without."""
+    before = warnings.formatwarning
+    with printable_output():
+        assert "x\\x1by" in warnings.formatwarning(UserWarning("x\x1by"), UserWarning, "file.py", 3, "")
+    assert warnings.formatwarning is before
+
+
+def check_lines(said):
+    assert all(c.isprintable() or c == "\n" for c in said), said
+    assert not any(line.startswith("FORGED") for line in said.split("\n")), said
 
 
 def test_an_operator_that_a_foreign_run_names_is_not_imported_to_look_at_it(theirs, command):

@@ -763,7 +763,8 @@ def main() -> None:
             said = error.strerror or str(error)  # our own words, without the number of the error
         else:
             said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
-        sys.stderr.write(f"Error: {printable(said)}\n")
+        said = printable(said).replace("\n", "\n  ")  # what is behind a line end in a name is no line of ours
+        sys.stderr.write(f"Error: {said}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("stopped\n")

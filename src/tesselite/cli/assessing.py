@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.terminal import bar_label, one_line, say
 
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment
@@ -70,7 +71,7 @@ def assess_runs(
             ]
             sign = "<=" if found.direction == "min" else ">"
             columns = ["setting", "best", "niche", "valid", *(f"share {sign} {x:g}" for x in share)]
-            typer.echo(f"{folder}: {len(found):,} of {found.elites:,} elites assessed")
+            typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))
             typer.echo(f"coverage {metrics.coverage:.4g}, spread {_or_dash(metrics.spread)}, QD score "
                        f"{_or_dash(metrics.qd_score)}")  # fmt: skip
             typer.echo(_aligned(Table(columns, rows)))
@@ -111,7 +112,7 @@ def _aligned(table: Any) -> str:
     """A table for a terminal: columns of equal width."""
     from tesselite.assessment.tables import shown
 
-    rows = [[str(name) for name in table.columns], *([shown(cell) for cell in row] for row in table.rows)]
+    rows = [list(map(one_line, table.columns)), *([one_line(shown(cell)) for cell in row] for row in table.rows)]
     widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
     return "\n".join(
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
@@ -130,7 +131,7 @@ def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | 
         from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bars:
-            task = bars.add_task(name, total=None)
+            task = bars.add_task(bar_label(name), total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)
         return
     last = [time.perf_counter()]
@@ -138,7 +139,7 @@ def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | 
     def line(done: int, total: int) -> None:
         if time.perf_counter() - last[0] >= _PLAIN_SECONDS:
             last[0] = time.perf_counter()
-            sys.stderr.write(f"{name}: {done:,} of {total:,} evaluations\n")
+            say(f"{name}: {done:,} of {total:,} evaluations")
 
     yield line
 
@@ -177,7 +178,7 @@ def compare_runs(
     groups = {first: list(runs), second: list(against)}
     notes = check_comparable(groups)
     for note in notes:
-        typer.echo(f"Note: {note}", err=True)
+        say(f"Note: {note}")
     with user_prints_to_stderr(), _counted("assessing", quiet) as progress:
         comparison, queries = compare_folders(
             groups,
@@ -197,7 +198,7 @@ def compare_runs(
         print_json({"tests": rows, "files": [str(file) for file in files]})
         return
     typer.echo(_aligned(tests))
-    typer.echo(str(files[0]))
+    typer.echo(one_line(files[0]))
 
 
 # -- reproduce ---------------------------------------------------------------------------------------------------------
@@ -323,7 +324,7 @@ def carry_out_study(
         reproduce.adopt(wanted, out, reuse)
     if taken and not quiet:
         word = "can be taken" if forecast_only else "taken"
-        typer.echo(f"{len(taken)} trials {word} over from {', '.join(map(str, reuse))}", err=True)
+        say(f"{len(taken)} trials {word} over from {', '.join(map(str, reuse))}")
     jobs = reproduce.missing_jobs(wanted, out, trials, threads=1, keep_runs=keep_runs)
     if forecast_only:
         jobs = [
@@ -337,7 +338,7 @@ def carry_out_study(
     expected = forecast(jobs, done, n_workers)
     if jobs and not quiet:
         of = f"{n_workers} workers" if where == n_workers else "on one worker"
-        typer.echo(f"{study.title}: {expected} ({of})", err=True)
+        say(f"{study.title}: {expected} ({of})")
     if forecast_only:
         return {"study": study.name, **asdict(expected)}
     failed = None
@@ -345,7 +346,7 @@ def carry_out_study(
         with _study_display(quiet) as display:
             reproduce.carry_out(jobs, workers=where, display=display)
     except reproduce.Stopped as stopped:
-        typer.echo(str(stopped), err=True)
+        say(stopped)
         raise typer.Exit(128 + stopped.signal_number) from None
     except reproduce.JobsFailed as error:
         failed = error  # what is there is reported all the same
@@ -365,7 +366,7 @@ def tell_studies(results: Sequence[dict[str, Any]], as_json: bool, every_file: b
         if result.get("n_trials") == 0:
             typer.echo(f"{result['study']}: nothing is left to run")
         for file in result.get("files", [])[: None if every_file else 1]:
-            typer.echo(file)
+            typer.echo(one_line(file))
 
 
 @contextmanager
@@ -420,11 +421,11 @@ def _lines() -> Display:
         def update(self, name: str, stage: str, done: int, total: int) -> None:
             if time.perf_counter() - self.last >= _PLAIN_SECONDS_STUDY:
                 self.last = time.perf_counter()
-                sys.stderr.write(f"{self.done} of {self.n} jobs; {name}: {stage} {done:,} of {total:,}\n")
+                say(f"{self.done} of {self.n} jobs; {name}: {stage} {done:,} of {total:,}")
 
         def finish(self, name: str) -> None:
             self.done += 1
             seconds = time.perf_counter() - self.began
-            sys.stderr.write(f"{self.done} of {self.n} jobs done after {seconds:,.0f} s: {name}\n")
+            say(f"{self.done} of {self.n} jobs done after {seconds:,.0f} s: {name}")
 
     return Lines()

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
 from tesselite.base.notices import without_notices
+from tesselite.cli.terminal import bar_label, say
 
 if TYPE_CHECKING:
     from tesselite.runs.carry_on import Run, RunDisplay
@@ -134,7 +135,7 @@ def _live(iterations: int | None) -> Iterator[RunDisplay]:
         """One live line."""
 
         def preparing(self, what: str) -> None:
-            before.update(preparing, description=what)
+            before.update(preparing, description=bar_label(what))
 
         def constructing(self, iteration: int, error: float) -> None:
             before.update(preparing, description=_iteration(iteration, iterations, error))
@@ -178,6 +179,6 @@ def _plain_lines(iterations: int | None) -> RunDisplay:
 
         def _write(self, line: str) -> None:
             self.last = time.perf_counter()
-            sys.stderr.write(f"{line}\n")
+            say(line)
 
     return Display()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
-from tesselite.cli.terminal import printable
+from tesselite.cli.terminal import one_line, say
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -47,7 +47,7 @@ def trust_problem(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            typer.echo(printable(f"{folder}: importing what the run names, from {file}"), err=True)
+            say(f"{folder}: importing what the run names, from {file}")
             agree_to_import(plan)
 
 
@@ -59,8 +59,7 @@ def note_unagreed(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            said = f"without what the problem shows: {not_agreed(folder, plan, file)}"
-            typer.echo(printable(said), err=True)
+            say(f"without what the problem shows: {not_agreed(folder, plan, file)}")
 
 
 def _archive(path: Path) -> Archive:
@@ -81,9 +80,9 @@ def show_info(path: Path, as_json: bool) -> None:
     if as_json:
         print_json({**about, "out": str(path)})
         return
-    typer.echo(f"{path}: {about.get('state', 'an archive')}")
+    typer.echo(one_line(f"{path}: {about.get('state', 'an archive')}"))
     for name, text in lines:
-        typer.echo(f"  {name:12} {text}")
+        typer.echo(one_line(f"  {name:12} {text}"))
 
 
 def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -253,4 +252,4 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     if as_json:
         print_json({"out": str(file), "format": to, "elites": len(elites)})
     else:
-        typer.echo(f"{len(elites):,} elites: {file}")
+        typer.echo(one_line(f"{len(elites):,} elites: {file}"))

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
-from tesselite.cli.terminal import printable
+from tesselite.cli.terminal import one_line, say
 
 
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
@@ -26,12 +26,12 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
             title = f"{folder.stem}: {len(archive):,} of {archive.n_niches:,} niches filled"
             files = plot_archive(archive, out, kind, title, features or None)
         else:
-            files = plot_run(folder, out, kind, lambda text: typer.echo(printable(text), err=True), features or None)
+            files = plot_run(folder, out, kind, say, features or None)
     if as_json:
         print_json({"files": [str(file) for file in files]})
         return
     for file in files:
-        typer.echo(str(file))
+        typer.echo(one_line(file))
 
 
 def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
@@ -67,4 +67,4 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
         distance = None if motion.reason else motion.distance
         print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness, "distance": distance})
     else:
-        typer.echo(str(out))
+        typer.echo(one_line(out))

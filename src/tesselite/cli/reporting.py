@@ -9,6 +9,7 @@ import typer
 
 from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.look import note_unagreed
+from tesselite.cli.terminal import one_line, say
 
 
 def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
@@ -25,7 +26,7 @@ def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> Non
     if as_json:
         print_json({"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]})
     else:
-        typer.echo(f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)")
+        typer.echo(one_line(f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)"))
 
 
 def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
@@ -36,9 +37,9 @@ def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
         raise ValueError(f"{folder}: expected the folder of a run, found a file")
     note_unagreed(folder)
     with LiveServer(folder, host, port, seconds) as server:
-        typer.echo(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)")
+        typer.echo(one_line(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)"))
         if not server.loopback:
-            typer.echo("anybody who can reach this machine can see the run", err=True)
+            say("anybody who can reach this machine can see the run")
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:

@@ -13,6 +13,7 @@ import typer
 
 from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
+from tesselite.cli.terminal import one_line, say
 from tesselite.cli.tessellating import say_what_to_expect
 from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
@@ -189,11 +190,10 @@ def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) ->
     suspect = (space.high - space.low >= 2.0) & (centroids >= 0.0).all(axis=0) & (centroids <= 1.0).all(axis=0)
     if suspect.any():
         i = int(suspect.argmax())
-        typer.echo(
+        say(
             f"note: all centroids of {file} lie in [0, 1] of {space.names[i]}, which reaches from {space.low[i]:g} to "
             f"{space.high[i]:g}; they are taken in its units. If they are those of the unit cube, make others with: "
-            f"tesselite cvt --problem {spec}",
-            err=True,
+            f"tesselite cvt --problem {spec}"
         )
 
 
@@ -260,13 +260,13 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
     try:
         yield
     except Interrupted as stopped:
-        typer.echo(str(stopped), err=True)
+        say(stopped)
         raise typer.Exit(128 + stopped.signal_number) from None
     except (KeyboardInterrupt, OSError) as error:
         if (folder / "settings.json").exists():
             advice = f"continue with: {RunFolder.open(folder).read().plan.how_to_resume(folder)}"
             if isinstance(error, KeyboardInterrupt):
-                typer.echo(f"stopped; {advice}", err=True)
+                say(f"stopped; {advice}")
             elif error.filename is None:
                 raise OSError(error.errno, f"{error.strerror or error}; once that is fixed, {advice}") from error
         raise
@@ -292,9 +292,9 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
         )
         if figures["invalid"]:
             reasons = "; ".join(f"{n:,} x {why}" for why, n in run.archive.invalid.most_common(5))
-            typer.echo(f"{figures['invalid']:,} evaluations were invalid: {reasons}")
+            typer.echo(one_line(f"{figures['invalid']:,} evaluations were invalid: {reasons}"))
         if figures["out_of_bounds"]:
             typer.echo(f"{figures['out_of_bounds']:,} lay outside the feature bounds and went to the nearest niche")
-        typer.echo(f"archive: {Path(figures['out']) / 'archive.parquet'}")
+        typer.echo(one_line(f"archive: {Path(figures['out']) / 'archive.parquet'}"))
         if page is not None:
-            typer.echo(f"report: {page}")
+            typer.echo(one_line(f"report: {page}"))

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 
-def printable(text: str) -> str:
-    """The text with all but printable characters, line ends and tabs written as escapes."""
+def printable(text: str, kept: str = "\n\t") -> str:
+    """The text with all but printable characters and those that are kept written as escapes."""
     if text.isprintable():
         return text
-    shown = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "backslashreplace") for c in text)
+    shown = (c if c.isprintable() or c in kept else c.encode("unicode_escape", "backslashreplace") for c in text)
     return "".join(c if isinstance(c, str) else c.decode("ascii") for c in shown)
+
+
+def one_line(text: object) -> str:
+    """Printable text without line ends, so that no name can look like a line of ours."""
+    return printable(str(text), kept="")
+
+
+def say(text: object) -> None:
+    """A line on standard error, which is for people."""
+    sys.stderr.write(f"{one_line(text)}\n")
+
+
+def bar_label(text: object) -> str:
+    """The label of a progress bar: one line, and no markup of Rich's in it."""
+    from rich.markup import escape
+
+    return escape(one_line(text))
 
 
 class _Printable:
@@ -32,10 +50,14 @@ class _Printable:
 
 @contextmanager
 def printable_output() -> Iterator[None]:
-    """Have standard output, which holds results alone, printable; what users' functions print goes elsewhere."""
-    stream = sys.stdout
+    """Have standard output, which holds results alone, and warnings printable.
+
+    What users' functions print goes to standard error, as it is.
+    """
+    stream, warning = sys.stdout, warnings.formatwarning
     sys.stdout = _Printable(stream)
+    warnings.formatwarning = lambda *args, **named: printable(warning(*args, **named))
     try:
         yield
     finally:
-        sys.stdout = stream
+        sys.stdout, warnings.formatwarning = stream, warning

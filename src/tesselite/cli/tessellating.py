@@ -13,6 +13,7 @@ import typer
 
 from tesselite.base.atomic import cannot_write
 from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
+from tesselite.cli.terminal import say
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import p_to_json
 
@@ -132,9 +133,9 @@ def say_what_to_expect(job: CvtJob, cache: bool) -> None:
     n_samples = None if job.method == "exact" else job.n_samples
     expected = forecast(job.space, job.k, n_samples, job.p, job.iterations, job.method, job.threads)
     if expected.seconds >= _LONG_SECONDS or expected.warnings:
-        typer.echo(f"constructing {job.k:,} niches: up to about {as_duration(expected.seconds)}", err=True)
+        say(f"constructing {job.k:,} niches: up to about {as_duration(expected.seconds)}")
     for warning in expected.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
 
 
 def _space(dims: int | None, spec: str | None) -> FeatureSpace:
