@@ -17,6 +17,7 @@ from numba import njit
 
 import tesselite as tl
 from tesselite.archive.evaluation import MARKED_INVALID
+from tesselite.compiled.blocks import Lookup, lookup_block
 from tesselite.search.map_elites import batches
 from tesselite.tessellation.nearest.index import KINDS, build_index
 
@@ -222,6 +223,43 @@ def test_a_tessellation_that_lies_is_refused_and_nothing_is_added(n_niches, answ
     assert not archive.invalid
     archive.tessellation.answer = lambda unit: np.arange(len(unit), dtype=np.int32)  # an honest one, of other integers
     assert archive.add(np.zeros((4, 2)), [1.0, 2.0, np.nan, 3.0], np.zeros((4, 2))).niches.tolist() == [0, 1, -1, 3]
+
+
+class BlockedGrid(tl.GridTessellation):
+    """A grid whose niches are found by a block of its own, which raises for some points."""
+
+    @property
+    def lookup(self):
+        floats, ints = np.zeros(0), np.zeros(0, np.int64)
+        return Lookup(raising, floats, ints)
+
+
+@lookup_block
+def raising(points, floats, ints, niches):
+    for i in range(len(niches)):
+        if points[i, 0] == 1.0:  # offspring of the loop alone lie there
+            raise ValueError("too far")
+        niches[i] = int(points[i, 1] * 4.0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_exception_in_a_look_up_of_ones_own_stops_the_search(threads):
+    grid = BlockedGrid(SQUARE, [4, 4])
+    with pytest.raises(ValueError, match="expected niches from 0 to 15, got others for"):
+        tl.illuminate(SLOPE, tessellation=grid, evaluations=5000, seed=1, threads=threads)
+    with pytest.raises(ValueError, match="expected niches from 0 to 15"):
+        tl.Archive(grid, 2).add(np.zeros((2, 2)), [1.0, 2.0], [[0.5, 0.5], [1.0, 0.5]])
+
+
+def test_a_block_of_ones_own_is_compiled_again_when_it_changes():
+    for niche in (1, 2):
+
+        def constant(points, floats, ints, niches, niche=niche):
+            niches[:] = niche
+
+        found = np.zeros(3, np.int64)
+        Lookup(lookup_block(constant), np.zeros(0), np.zeros(0, np.int64)).find(np.zeros((3, 2)), found)
+        assert (found == niche).all()
 
 
 def test_what_a_tessellation_returns_is_left_alone():
@@ -655,10 +693,22 @@ NUMBERS = {
     "number of niches": lambda x: tl.illuminate(SLOPE, n_niches=x, evaluations=10),
     "cells": lambda x: tl.illuminate(SLOPE, grid=x, evaluations=10),
     "step": lambda x: tl.variation.gaussian(x),
+    "timeout": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, workers=1, timeout=x),
+    "retries": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, workers=1, retries=x),
+    "workers": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, workers=x),
+    "workers of Dask": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, workers=f"local:{x!r}"),
+    "islands": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, islands=x),
+    "exchange": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, islands=2, exchange=x),
+    "checkpoints": lambda x: tl.run(SLOPE, grid=3, evaluations=10, checkpoint_seconds=x),
+    "seed": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, seed=x),
+    "initial": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, initial=x),
+    "batch size": lambda x: tl.illuminate(SLOPE, grid=3, evaluations=10, batch_size=x),
+    "number of samples": lambda x: tl.cvt(SQUARE, 3, n_samples=x),
+    "iterations": lambda x: tl.cvt(SQUARE, 3, iterations=x),
 }
 
 
-WELCOME = {"solutions of an archive": "nan"}  # a solution is whatever its owner says
+WELCOME = {"solutions of an archive": "nan", "seed": str(HUGE)}  # a solution is whatever its owner says
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -667,6 +717,12 @@ def test_numbers_that_are_none_get_an_error_of_ours(name):
         if str(value) != WELCOME.get(name):
             with pytest.raises(ValueError, match=r"^\w+: (expected|row|got)|^expected"):
                 NUMBERS[name](value)
+
+
+@pytest.mark.parametrize("workers", [10**6, f"local:{10**6}"], ids=str)
+def test_no_more_processes_are_started_than_a_machine_may_have(workers):
+    with pytest.raises(ValueError, match="expected at most 4,096 processes on one machine, got 1,000,000"):
+        tl.illuminate(SLOPE, grid=3, evaluations=10, workers=workers)
 
 
 @pytest.mark.parametrize("tessellation", [True, 3, "grid", object()], ids=lambda one: type(one).__name__)

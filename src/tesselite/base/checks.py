@@ -6,6 +6,8 @@ import numpy as np
 
 from tesselite.base.numbers import shown
 
+_MOST_PROCESSES = 4096
+
 
 def checked_count(name: str, value: float, least: int = 1) -> int:
     """The value as an int of at least `least`, floats such as 1e6 included; otherwise ValueError."""
@@ -13,6 +15,23 @@ def checked_count(name: str, value: float, least: int = 1) -> int:
     if not whole or not least <= value < 2**62:
         raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
     return int(value)
+
+
+def checked_processes(name: str, value: float) -> int:
+    """A number of processes on this machine; ValueError for more than any machine can start."""
+    n = checked_count(name, value)
+    if n > _MOST_PROCESSES:
+        raise ValueError(f"{name}: expected at most {_MOST_PROCESSES:,} processes on one machine, got {n:,}")
+    return n
+
+
+def checked_seconds(name: str, value: object, zero: bool = False, or_else: str = "") -> float:
+    """The value as a float that clocks can count: above 0, or 0, up to 1e9; otherwise ValueError."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not (number and (value >= 0 if zero else value > 0) and value <= 1e9):  # type: ignore[operator]
+        least = "of at least 0" if zero else "above 0"
+        raise ValueError(f"{name}: expected seconds {least}, at most 1e9{or_else}, got {shown(value)}")
+    return float(value)  # type: ignore[arg-type]
 
 
 def is_whole(value: object, least: int) -> bool:

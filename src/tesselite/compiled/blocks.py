@@ -59,19 +59,26 @@ class Brood(NamedTuple):
 
 
 class Block:
-    """A function of this library as a block, which is compiled, or taken from the disk, when it is first used."""
+    """A function as a block, which is compiled, or taken from the disk, when it is first used.
+
+    One of this library is known by the source of its module, one of a user by everything that it uses.
+    """
 
     def __init__(self, function: Callable[..., Any], signature: Any, source: str) -> None:
         self.__module__, self.__name__, self.__doc__ = function.__module__, function.__name__, function.__doc__
         self._signature, self._source = signature, source
-        self._given = {"function": kernel()(function), "carray": numba.carray, "Brood": Brood}
+        self._ours = function.__module__.startswith("tesselite.")
+        compiled: Any = kernel() if self._ours else numba.njit(nogil=True, error_model="numpy")
+        self._given = {"function": compiled(function), "carray": numba.carray, "Brood": Brood}
 
     def __reduce__(self) -> str:  # it travels to other processes by its name
         return self.__name__
 
     @functools.cached_property
     def _compiled(self) -> Any:
-        digest = f"{self.__module__} {self.__name__} {source_digest(self.__module__)}"
+        digest = source_digest(self.__module__) if self._ours else function_digest(self._given["function"])
+        if digest is not None:
+            digest = f"{self.__module__} {self.__name__} {digest}"
         return compile_block(self._source, self._given, digest, self._signature, "numpy")
 
     @functools.cached_property
@@ -93,10 +100,17 @@ class Lookup(NamedTuple):
 
 
 def lookup_block(find: Callable[..., None]) -> Block:
-    """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d)."""
+    """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d).
+
+    Where it raises an exception, none of the points has a niche: -1, which nobody takes for one.
+    """
     source = """
 def block(points, n, d, floats, n_floats, ints, n_ints, niches):
-    function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))
+    try:
+        function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))
+    except Exception:  # which would end here unseen
+        for i in range(n):
+            niches[i] = -1
 """
     return Block(find, LOOKUP, source)
 

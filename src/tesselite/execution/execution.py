@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tesselite.base.checks import checked_count
+from tesselite.base.checks import checked_processes
 from tesselite.base.threads import available_threads
 from tesselite.execution.events import Events
 from tesselite.execution.log import EvaluationLog, Logged
 from tesselite.execution.workers import Workers, open_workers
-from tesselite.execution.workers.farm import RETRIES, Farm, check_policy
+from tesselite.execution.workers.farm import RETRIES, Farm, checked_policy
 from tesselite.problems.problem import Problem
 from tesselite.search.map_elites import BATCH_SIZE, MapElites
 
@@ -114,14 +114,10 @@ class OnWorkers(Execution):
 
     def __post_init__(self) -> None:
         if isinstance(self.workers, int | np.integer) and not isinstance(self.workers, bool):
-            store(self, "workers", checked_count("workers", int(self.workers)))
-        if isinstance(self.retries, np.integer):
-            store(self, "retries", int(self.retries))
-        if not isinstance(self.timeout, int | float | np.integer | np.floating | None):
-            raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {self.timeout!r}")
-        check_policy(self.retries, self.timeout)
-        if self.timeout is not None:
-            store(self, "timeout", float(self.timeout))
+            store(self, "workers", checked_processes("workers", int(self.workers)))
+        retries, timeout = checked_policy(self.retries, self.timeout)
+        store(self, "retries", retries)
+        store(self, "timeout", timeout)
 
     def open(self) -> AbstractContextManager[Workers | None]:
         """The workers, to be closed at the end."""

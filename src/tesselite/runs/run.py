@@ -6,7 +6,6 @@ The loop around the search is in `carry_on`, the record of what a run is in `pla
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, ParamSpec
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive
-from tesselite.base.checks import checked_count
+from tesselite.base.checks import checked_count, checked_seconds
 from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
 from tesselite.emitters.emitter import OWN_EMITTER, Emitter
@@ -58,8 +57,7 @@ class Options:
 
     def __post_init__(self) -> None:
         checked_threads(self.threads)
-        if not 0 <= self.checkpoint_seconds < math.inf:
-            raise ValueError(f"checkpoint_seconds: expected a number of at least 0, got {self.checkpoint_seconds}")
+        checked_seconds("checkpoint_seconds", self.checkpoint_seconds, zero=True)
 
 
 def run(

@@ -198,7 +198,7 @@ def niches_of(
         return tessellation
     if grid is not None:
         tessellation = GridTessellation(space, grid)
-    if isinstance(tessellation, GridTessellation) and tessellation.space == space:
+    if type(tessellation) is GridTessellation and tessellation.space == space:
         return Grid(tessellation.shape, tessellation.cells)
     for name in ("niche_of", "niches_of_unit", "n_niches", "fingerprint"):
         if not hasattr(tessellation, name):

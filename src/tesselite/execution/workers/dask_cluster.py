@@ -16,6 +16,8 @@ from contextlib import ExitStack
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from tesselite.base.checks import checked_processes
+from tesselite.base.numbers import shown
 from tesselite.execution.workers.payload import Payload, remembered
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 from tesselite.execution.workers.watchdog import Watchdog
@@ -88,8 +90,9 @@ class DaskWorkers(Workers):
         import dask
 
         number = text.removeprefix(_LOCAL)
-        if not number.isdigit() or int(number) < 1:
-            raise ValueError(f"dask: expected local:N with a number of workers, got {text!r}")
+        if not number.isdecimal() or len(number) > 9 or int(number) < 1:
+            raise ValueError(f"dask: expected local:N with a number of workers, got {shown(text)}")
+        n = checked_processes("dask", int(number))
         distributed = _distributed()
         self._settings.enter_context(dask.config.set(_OWN_CLUSTER))
         # One task at a time on a worker and no second guess of the scheduler's: a worker that dies tells which task.
@@ -97,7 +100,7 @@ class DaskWorkers(Workers):
         with dask.config.set(settings):
             try:
                 self._cluster = distributed.LocalCluster(
-                    n_workers=int(number),
+                    n_workers=n,
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=0,

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.evaluation import RAISED, Evaluation, reason_of
+from tesselite.base.checks import checked_count, checked_seconds
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers
 from tesselite.problems.problem import Problem
@@ -83,12 +84,10 @@ def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None) -> Evalua
         return Evaluation.of([np.nan], nothing, {0: reason_of(error)}, traceback.format_exc())
 
 
-def check_policy(retries: int, timeout: float | None) -> None:
-    """ValueError unless these make sense."""
-    if not isinstance(retries, int) or retries < 0:
-        raise ValueError(f"retries: expected a whole number of at least 0, got {retries!r}")
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise ValueError(f"timeout: expected seconds above 0 (or None for no limit), got {timeout!r}")
+def checked_policy(retries: int, timeout: float | None) -> tuple[int, float | None]:
+    """Both as they are used; ValueError unless they make sense."""
+    limit = None if timeout is None else checked_seconds("timeout", timeout, or_else=" (or None for no limit)")
+    return checked_count("retries", retries, least=0), limit
 
 
 class Farm:
@@ -106,7 +105,7 @@ class Farm:
         timeout: float | None = None,
         halt: Callable[[], bool] | None = None,
     ) -> None:
-        check_policy(retries, timeout)
+        retries, timeout = checked_policy(retries, timeout)
         self.workers = workers
         self.problem = problem
         self.retries = retries
