@@ -288,7 +288,7 @@ def test_no_line_of_a_command_holds_codes_or_looks_like_two(tmp_path, monkeypatc
     monkeypatch.setattr(assessing, "_PLAIN_SECONDS", 0.0)
     monkeypatch.setattr(display, "_PLAIN_SECONDS", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    monkeypatch.setattr("tesselite.report.comparing_runs.write_comparison", lambda of, out, *args: [out / "page"])
+    monkeypatch.setattr("tesselite.report.comparison_report.write_comparison", lambda of, out, *args: [out / "page"])
     monkeypatch.setenv("TERM", "dumb")  # Rich would send codes of its own
     for folder, evaluations in zip(FOLDERS, ("60", "80"), strict=True):
         words = ["run", "rude_module:jump", "-o", folder, "--grid", "5", "--initial", "20", "--batch-size", "20"]

@@ -154,7 +154,7 @@ def test_a_crafted_file_with_the_right_digest_is_refused(tmp_path, column, value
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from tesselite.archive import file
+    from tesselite.base.arrow import columns_of
     from tesselite.base.checksum import sealed
 
     archive = tl.Archive(tl.GridTessellation(SQUARE, [5, 5]), 2)
@@ -164,7 +164,7 @@ def test_a_crafted_file_with_the_right_digest_is_refused(tmp_path, column, value
     table = table.set_column(table.column_names.index(column), column, pa.array(values, pa.int64()))
     about = json.loads(table.schema.metadata[b"tesselite"])
     del about["digest"]
-    about = sealed(about, file._columns(table))
+    about = sealed(about, columns_of(table))
     pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about).encode()}), path)
     with pytest.raises(ValueError, match=r"a\.parquet: .*expected"):
         tl.Archive.load(path)
