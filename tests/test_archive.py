@@ -20,7 +20,7 @@ from tesselite import Archive, GridTessellation, Status
 from tesselite.archive import elitism
 from tesselite.archive import file as archive_file
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE
-from tesselite.base.arrow import read_parquet, write_parquet
+from tesselite.base.arrow import columns_of, read_parquet, write_parquet
 from tesselite.base.checksum import sealed
 
 GRID = GridTessellation(tl.FeatureSpace({"a": (0, 4), "b": (0, 2)}), (4, 2))
@@ -658,7 +658,7 @@ def with_about(path, change):
     block = Archive.load(path).tessellation.centroids
     del about["digest"]
     change(about)
-    write_parquet(table, sealed(about, archive_file._columns(table)), path, block)
+    write_parquet(table, sealed(about, columns_of(table)), path, block)
 
 
 def test_archives_of_the_format_before_are_read(tmp_path):

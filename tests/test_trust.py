@@ -328,9 +328,9 @@ def test_an_operator_that_a_foreign_run_names_is_not_imported_to_look_at_it(thei
     """A built-in problem is no excuse: the operator is user code, too."""
     stored = RunFolder.open(theirs).read().planned
     for text in ("sent_module:jump", "curiosity:sent_module:jump"):
-        plan = replace(stored, problem="sphere:3", variation=text, execution=Asynchronous(2))
+        plan = replace(stored, problem="sphere:3", emitter=text, execution=Asynchronous(2))
         assert unagreed_file(plan) is not None
-    edit_settings(theirs, variation="sent_module:jump", execution=Asynchronous(2).to_dict())
+    edit_settings(theirs, emitter="sent_module:jump", execution=Asynchronous(2).to_dict())
     before = contents(theirs)
     code, said = command("replay", "run")
     assert code == 2
