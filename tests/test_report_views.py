@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import tesselite as tl
 from tesselite.problems.maze_navigation import World
 from tesselite.problems.planar_arm import posture
+from tesselite.report.page.html import document_of
 from tesselite.report.page.niches import describe_features
+from tesselite.report.page.run_data import read_run
 from tesselite.spaces.features import LOG, FeatureSpace, Scale
 
 
@@ -29,7 +33,7 @@ def test_maze(scenario):
     problem = tl.problems.maze("2d")
     solutions = problem.solutions.random(6, np.random.default_rng(1))
     view = problem.elite_view(solutions, scenario)
-    assert view["kind"] == "trajectory"
+    assert view["kind"] == "drive"
     for row, points in enumerate(view["points"]):
         way = problem.trajectory(solutions[row], scenario)
         np.testing.assert_array_equal(points, way[:: view["every"], :2])
@@ -79,6 +83,20 @@ def test_hexapod(scenario):
     bits = view["contacts"][0, :, None] >> np.arange(6) & 1
     np.testing.assert_array_equal(bits[: len(motion.contacts)], motion.contacts[: len(bits)])
     assert sum(about["missing"] for about in view["legs"]) == (scenario is not None)
+
+
+def test_scripts_of_drawings_are_in_the_document_once_and_not_in_views(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent.parent / "examples")
+    from own_view import DRAWING, vase
+
+    for seed in (1, 2):
+        tl.run(vase, grid=4, evaluations=60, initial=50, seed=seed, out=tmp_path / str(seed))
+    document, _ = document_of([read_run(tmp_path / name) for name in "12"])
+    assert document["drawings"] == [DRAWING]
+    for run in document["runs"]:
+        assert run["kind"] == "vase"
+        assert "script" not in run
+        assert [set(view) for view in run["views"]] == [{"kind", "radii", "rows", "scenario"}]
 
 
 def test_axes_of_scales_that_are_not_linear():

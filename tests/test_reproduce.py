@@ -520,11 +520,10 @@ def test_one_niche_is_a_hill_climber(toy):
 
 def test_both_tasks_draw_their_scenarios():
     from tesselite.problems import by_name
-    from tesselite.report.scenario_drawings import scenario_drawing
     from tesselite.report.style import figure
 
     for spec, scenario in (("maze:2d", "8"), ("hexapod:duty", "leg 3")):
-        draw = scenario_drawing(by_name(spec))
+        draw = by_name(spec).draw_scenario
         with figure() as made:
             open_ax, other = made.subplots(1, 2)
             draw(open_ax, None)
@@ -534,7 +533,7 @@ def test_both_tasks_draw_their_scenarios():
             else:
                 dotted = [[line.get_linestyle() for line in ax.lines].count(":") for ax in (open_ax, other)]
                 assert dotted == [0, 1]
-    assert scenario_drawing(by_name("arm")) is None
+    assert by_name("arm").draw_scenario is None
 
 
 @pytest.mark.slow

@@ -456,3 +456,29 @@ def test_several_runs_are_compared(browser, tmp_path):
     assert browser.value("Page.run.n") == len(Archive.load(folders[3] / "archive.parquet"))
     assert browser.complaints() == []
     assert len(browser.requests()) == 1
+
+
+def test_a_problem_brings_its_own_drawing(browser, tmp_path, monkeypatch):
+    """The example, and one whose script fails: the rest of its page works."""
+    from pathlib import Path
+
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples")
+    from own_view import look, vase
+
+    tl.run(vase, grid=5, evaluations=300, initial=200, seed=1, out=tmp_path / "run")
+    browser.size(1366, 768)
+    browser.open(write_report([tmp_path / "run"], tmp_path / "vase.html"))
+    row = browser.run(
+        "const view = document.getElementById('view'), w = view.width;"
+        "return Array.from(view.getContext('2d').getImageData(0, 150, w, 1).data.filter((_, i) => i % 4 === 3))"
+    )
+    assert row[len(row) // 2] == 255  # a vase has an inside
+    assert row[2] == 0
+    assert browser.value("document.getElementById('player').hidden") is True
+    assert browser.complaints() == []
+    monkeypatch.setattr(vase, "elite_view", lambda *asked: {**look(*asked), "script": "</script><b>; throw 1"})
+    browser.open(write_report([tmp_path / "run"], tmp_path / "broken.html"))
+    assert browser.text("view-note") == 'The problem brings no drawing of the kind "vase".'
+    assert browser.value("document.getElementById('view').hidden") is True
+    assert len(browser.complaints()) == 1
+    browser.leave()

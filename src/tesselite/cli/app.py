@@ -391,7 +391,9 @@ def plot(
 
 @app.command("film")
 def film(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod, or of a problem with a film.")
+    ],
     elite: Annotated[str, typer.Option(help="best, or the number of a niche.")] = "best",
     scenario: Annotated[str | None, typer.Option(help="A damage, as 'leg 2'; none by default.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
@@ -400,7 +402,7 @@ def film(
     trust: TrustOption = False,
     json_: JsonOption = False,
 ) -> None:
-    """Film an elite of the hexapod walking."""
+    """Film an elite, such as a hexapod walking."""
     from tesselite.cli.picturing import make_film
 
     _trust(trust, folder)

@@ -35,18 +35,16 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
 
 
 def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
-    """Film one elite of a run of the hexapod and say where the film is."""
+    """Film one elite of a run and say where the film is."""
     from tesselite.archive.archive import Archive
-    from tesselite.problems.hexapod_locomotion import Hexapod
-    from tesselite.problems.hexapod_locomotion.film import film
     from tesselite.runs.folder import RunFolder, check_output
     from tesselite.runs.problem import problem_of
 
     check_output("--out", out)
     place = RunFolder.open(folder)
     problem = problem_of(folder, place.read().plan)
-    if not isinstance(problem, Hexapod):
-        raise ValueError(f"{folder}: only runs of the hexapod can be filmed, this is one of {problem.name}")
+    if problem.film is None:
+        raise ValueError(f"{folder}: expected a run of a problem with a film, such as hexapod; {problem.name} has none")
     archive = Archive.load(place.archive_file)
     if elite == "best":
         found = archive.best
@@ -56,15 +54,9 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
         raise ValueError(f"--elite: expected 'best' or the number of a niche below {archive.n_niches}, got {elite!r}")
     if found is None:
         raise ValueError(f"--elite: niche {elite} of {folder} is empty")
-    motion = problem.motion(found.solution, scenario)
-    parts = [
-        f"niche {found.niche}",
-        f"{scenario} missing" if scenario else "",
-        "" if motion.reason else f"{motion.speed:.3f} m/s",
-    ]
-    film(motion, out, title=", ".join(part for part in parts if part))
+    with user_prints_to_stderr():
+        said = problem.film(found.solution, scenario, out, f"niche {found.niche}")
     if as_json:
-        distance = None if motion.reason else motion.distance
-        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness, "distance": distance})
+        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness, **said})
     else:
         typer.echo(one_line(out))

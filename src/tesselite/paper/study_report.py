@@ -16,7 +16,6 @@ from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import STUDIES, Pair, Study
 from tesselite.problems import by_name
 from tesselite.report.comparison_figures import Mark, comparison_figures
-from tesselite.report.scenario_drawings import scenario_drawing
 
 CAPTIONS = {
     "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
@@ -64,7 +63,7 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
         comparison,
         out / "figures",
         kind,
-        draw_scenario=scenario_drawing(by_name(study.pairs[0].problem)),
+        draw_scenario=by_name(study.pairs[0].problem).draw_scenario,
         overall=study.overall,
         logarithmic=True,
         marks=[

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from tesselite.base.importing import importing
@@ -29,19 +29,6 @@ if TYPE_CHECKING:
     from tesselite.problems.maze_navigation import maze
     from tesselite.problems.maze_navigation.fixed_network import maze_weights
     from tesselite.problems.planar_arm import arm, arm_repertoire
-
-# The modules are named apart from the functions: importing `problems.maze` would put a module in the function's place.
-_HOME = {
-    "arm": "planar_arm",
-    "arm_repertoire": "planar_arm",
-    "hexapod": "hexapod_locomotion",
-    "lp": "linear_projection",
-    "maze": "maze_navigation",
-    "maze_weights": "maze_navigation.fixed_network",
-    "rastrigin": "functions",
-    "sphere": "functions",
-    "spiral": "archimedean_spiral",
-}
 
 __all__ = [
     "BUILT_IN",
@@ -58,62 +45,93 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'tesselite.problems' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"tesselite.problems.{_HOME[name]}"), name)
-
-
 @dataclass(frozen=True)
 class BuiltIn:
-    """A built-in problem as `tesselite problems` lists it."""
+    """A built-in problem: the function that makes it, the module it lives in, and how `tesselite problems` lists it.
+
+    The first argument of the function follows the colon of a name (`arm:12`, `maze:20d`), its keywords that a word can
+    say follow that (`hexapod:duty,released=yes`). `grouped` are keywords that take an object of a class of the same
+    module: what that class takes is said one by one (`maze:20d,after_hit=stick`).
+    """
 
     name: str
+    home: str
     variants: tuple[str, ...]
     summary: str
+    grouped: tuple[tuple[str, str], ...] = ()
 
 
+# All that a new built-in problem needs, but for its name above, which type checkers and `__all__` ask for. Modules are
+# named apart from functions: importing `problems.maze` would put a module in the function's place.
 BUILT_IN = (
-    BuiltIn("arm", ("arm", "arm:N"), "planar arm with N joints (10): x and y of the hand; alike joints are best"),
-    BuiltIn("rastrigin", ("rastrigin", "rastrigin:N"), "Rastrigin's function of N variables (10), minimised"),
-    BuiltIn("sphere", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
+    BuiltIn(
+        "arm",
+        "planar_arm",
+        ("arm", "arm:N"),
+        "planar arm with N joints (10): x and y of the hand; alike joints are best",
+    ),
+    BuiltIn(
+        "rastrigin",
+        "functions",
+        ("rastrigin", "rastrigin:N"),
+        "Rastrigin's function of N variables (10), minimised",
+    ),
+    BuiltIn("sphere", "functions", ("sphere", "sphere:N"), "sum of squares of N variables (10), minimised"),
     BuiltIn(
         "lp",
+        "linear_projection",
         tuple(f"lp:{f}{d}" for f in ("sphere", "rastrigin", "plateau", "flat") for d in ("", ",features=10")),
         "linear projection, the benchmark of CMA emitters: sums over blocks of 100 variables; 0 to 100, maximised",
     ),
     BuiltIn(
         "arm_repertoire",
+        "planar_arm",
         ("arm_repertoire", "arm_repertoire:N"),
         "planar arm with N angles (100) without bounds: x and y of the hand; 100 (1 - variance), maximised",
     ),
     BuiltIn(
         "spiral",
+        "archimedean_spiral",
         ("spiral:angle", "spiral:arc_length"),
         "one variable along an Archimedean spiral: x and y; all solutions are equally good",
     ),
     BuiltIn(
         "maze",
+        "maze_navigation",
         ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
         "the paper's maze: evolving networks drive a robot; positions along its way; distance to the goal, minimised",
+        grouped=(("robot", "Robot"),),
     ),
     BuiltIn(
         "maze_weights",
+        "maze_navigation.fixed_network",
         ("maze_weights:2d", "maze_weights:2d,hidden=N"),
         "the same maze driven by one network of fixed structure: solutions are its weights; distance, minimised",
     ),
     BuiltIn(
         "hexapod",
+        "hexapod_locomotion",
         ("hexapod", *(f"hexapod:{d}" for d in ("duty", "phase", "amplitude", "amplitude-phase", "controller"))),
         "the paper's walking robot: how it uses its legs, or its controller's parameters; distance in 5 s, maximised",
     ),
 )
+_BUILT_IN = {problem.name: problem for problem in BUILT_IN}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _BUILT_IN:
+        raise AttributeError(f"module 'tesselite.problems' has no attribute {name!r}")
+    return getattr(_module_of(_BUILT_IN[name]), name)
+
+
+def _module_of(problem: BuiltIn) -> ModuleType:
+    return importlib.import_module(f"tesselite.problems.{problem.home}")
 
 
 def by_name(spec: str) -> Problem:
     """The problem that a text names: a built-in one with an optional variant, or module:attribute.
 
-    The maze and the hexapod take settings behind their descriptor, as in `hexapod:duty,released=yes`.
+    Settings may follow the variant of a built-in one, as in `hexapod:duty,released=yes`.
     A module is looked for in the current folder too. The attribute is a problem, or a function without arguments that
     returns one. Raises ValueError if there is no such problem.
     """
@@ -124,12 +142,12 @@ def by_name(spec: str) -> Problem:
 
 def has_name(spec: str) -> bool:
     """Whether `by_name` may find it: a built-in problem or module:attribute, and not a bare name from some script."""
-    return ":" in spec or spec in _HOME
+    return ":" in spec or spec in _BUILT_IN
 
 
 def is_built_in(spec: str) -> bool:
     """Whether `by_name` finds it in this package."""
-    return spec.partition(":")[0] in _HOME
+    return spec.partition(":")[0] in _BUILT_IN
 
 
 def file_of(spec: str) -> str | None:
@@ -164,35 +182,25 @@ def importable_name(problem: Problem) -> str | None:
 
 def _found(spec: str) -> Problem:
     name, _, variant = spec.partition(":")
-    if name in ("arm", "arm_repertoire", "rastrigin", "sphere"):
-        try:
-            return __getattr__(name)(*([int(variant)] if variant else []))
-        except ValueError as error:
-            if variant.lstrip("-").isdigit():
-                raise
-            raise ValueError(f"problem: expected a whole number after {name}:, got {variant!r}") from error
-    if name in ("maze", "hexapod", "lp", "maze_weights", "spiral"):
-        return _with_settings(name, variant)
+    if name in _BUILT_IN:
+        return _built_in(_BUILT_IN[name], variant)
     if not variant:
-        known = ", ".join(built_in.name for built_in in BUILT_IN)
+        known = ", ".join(_BUILT_IN)
         yours = _module_instead(spec, "NAME") if _is_path(spec) else "yours is module:name"
         raise ValueError(f"problem: there is no problem {spec!r}; built in are {known}, {yours}")
     return _imported(spec, name, variant)
 
 
-def _with_settings(name: str, variant: str) -> Problem:
-    """The maze or the hexapod of a descriptor with settings: `20d,layout=round,after_hit=stick`."""
-    descriptor, *settings = variant.split(",")
-    make = __getattr__(name)
+def _built_in(problem: BuiltIn, variant: str) -> Problem:
+    """The built-in problem of a variant with settings: `12`, or `20d,layout=round,after_hit=stick`."""
+    name, module = problem.name, _module_of(problem)
+    make = getattr(module, name)
+    parameters = list(inspect.signature(make).parameters.values())
     # What a word can say: other settings that are objects of their own need Python.
-    sayable = [p for p in inspect.signature(make).parameters.values() if isinstance(p.default, str | float | int)]
-    known = [p.name for p in sayable if p.kind is p.KEYWORD_ONLY]
-    robot: list[str] = []
-    if name == "maze":
-        from tesselite.problems.maze_navigation.robot import Robot
-
-        robot = [field.name for field in fields(Robot)]
-        known += robot
+    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and isinstance(p.default, str | float | int)]
+    groups = {keyword: getattr(module, kind) for keyword, kind in problem.grouped}
+    known += [field.name for kind in groups.values() for field in fields(kind)]
+    first, *settings = variant.split(",") if known else [variant]
     given: dict[str, Any] = {}
     for setting in settings:
         key, _, word = setting.partition("=")
@@ -201,9 +209,16 @@ def _with_settings(name: str, variant: str) -> Problem:
                 f"problem: expected {' or '.join(f'{k}=...' for k in known)} after {name}:, got {setting!r}"
             )
         given[key] = _value(word)
-    if of_robot := {key: given.pop(key) for key in robot if key in given}:
-        given["robot"] = Robot(**of_robot)
-    return make(*([descriptor] if descriptor else []), **given)
+    for keyword, kind in groups.items():
+        if inner := {field.name: given.pop(field.name) for field in fields(kind) if field.name in given}:
+            given[keyword] = kind(**inner)
+    if not first:
+        return make(**given)
+    if not isinstance(parameters[0].default, int):
+        return make(first, **given)
+    if not first.lstrip("-").isdecimal():
+        raise ValueError(f"problem: expected a whole number after {name}:, got {first!r}")
+    return make(int(first), **given)
 
 
 def _value(word: str) -> str | float | bool:

@@ -7,13 +7,19 @@ A built-in problem subclasses `Problem`; a user's function becomes one through `
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Rows, SolutionSpace
+
+DrawScenario = Callable[[Any, str | None], object]
+"""(axes, scenario)"""
+
+Film = Callable[[Any, str | None, Path, str], dict[str, Any]]
+"""(solution, scenario, file, title)"""
 
 TRAINING = "training"  # what the setting of the search is called beside the scenarios
 
@@ -62,6 +68,12 @@ class Problem(ABC):
         """A line for a user all of whose evaluations were invalid for these reasons, if it may help; else empty."""
         return ""
 
+    draw_scenario: DrawScenario | None = None
+    """Draw a setting, a scenario or training (None), into small axes without ticks; None if the problem cannot."""
+
+    film: Film | None = None
+    """Film one solution in a scenario or in training (None) into a file; what there is to say of it, for JSON."""
+
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
         return []
@@ -69,8 +81,9 @@ class Problem(ABC):
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
         """What the interactive page draws of these elites, (m, width); empty if it shows the rows as they are.
 
-        "kind" names the drawing: "posture", "trajectory" or "gait" (see docs/report.md for what each needs).
-        "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for all of them.
+        "kind" names the drawing: "posture", "trajectory", or one of your own that the JavaScript in "script" draws (see
+        docs/report.md). "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for
+        all of them.
         "step" maps such an entry to the precision in which it is kept: a 4000th of its range is the finest.
         """
         return {}

@@ -14,9 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
-from tesselite.problems.problem import TRAINING
+from tesselite.problems.problem import TRAINING, DrawScenario
 from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
-from tesselite.report.scenario_drawings import DrawScenario
 from tesselite.report.style import figure, save
 
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")

@@ -8,8 +8,8 @@ from pathlib import Path
 from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.base.atomic import write_atomically
 from tesselite.problems import by_name
+from tesselite.problems.problem import DrawScenario
 from tesselite.report.comparison_figures import comparison_figures
-from tesselite.report.scenario_drawings import DrawScenario, scenario_drawing
 
 
 def write_comparison(
@@ -46,6 +46,6 @@ def _drawing(comparison: Comparison) -> DrawScenario | None:
     """How the problem of the runs draws its scenarios, if it is still to be found and does."""
     spec = comparison.groups[0].trials[0].settings["problem"]
     try:
-        return scenario_drawing(by_name(spec))
+        return by_name(spec).draw_scenario
     except (ValueError, ImportError):
         return None

@@ -5,7 +5,7 @@ Films live in `film`; figures of archives and progress in `tesselite.report`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from tesselite.problems.hexapod_locomotion.controller import DURATION
 from tesselite.problems.hexapod_locomotion.motion import Motion
 from tesselite.problems.hexapod_locomotion.problem import Hexapod
-from tesselite.problems.hexapod_locomotion.robot import LEGS, N_LEGS
+from tesselite.problems.hexapod_locomotion.robot import BASE_SIZE, LEGS, N_LEGS
 
 
 def _outcome(motion: Motion) -> str:
@@ -85,3 +85,22 @@ def plot_walk(problem: Hexapod, solution: Any, file: Path, title: str = "") -> P
     with figure(11.0, 7.2) as made:
         draw_walk(made, problem, solution, title or problem.name)
         return save(made, Path(file))
+
+
+def draw_body(ax: Any, missing: Iterable[int]) -> None:
+    """The robot from above, walking upwards; a missing leg is dotted."""
+    gone = set(missing)
+    half_length, half_width = BASE_SIZE[0] / 2, BASE_SIZE[1] / 2
+    corners = np.array([(1, 1), (1, -1), (-1, -1), (-1, 1), (1, 1)]) * (half_length, half_width)
+    ax.fill(-corners[:, 1], corners[:, 0], color="0.75", linewidth=0)
+    for number, hip in enumerate(LEGS):
+        outward = np.array([-hip.side * np.sin(hip.yaw), hip.side * np.cos(hip.yaw)])
+        hip_at = np.array([hip.x, hip.y])
+        foot = hip_at + 0.145 * outward
+        line, colour = (":", "#D55E00") if number in gone else ("-", "0.15")
+        ax.plot([-hip_at[1], -foot[1]], [hip_at[0], foot[0]], line, color=colour, linewidth=1.5)
+        if number not in gone:
+            ax.plot(-foot[1], foot[0], "o", color=colour, markersize=2.5)
+    ax.annotate("", xy=(0, 0.09), xytext=(0, -0.06), arrowprops={"arrowstyle": "->", "color": "0.3", "linewidth": 0.8})
+    ax.set(xlim=(-0.27, 0.27), ylim=(-0.27, 0.27))
+    ax.set_aspect("equal")

@@ -1,10 +1,11 @@
 """What the interactive page shows of the hexapod's elites: how body, legs and feet move through an episode.
 
-The drawing itself is in the page's own script (`tesselite.report.page`).
+How that is drawn is in `page_view.js`.
 """
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +47,7 @@ def describe(problem: Hexapod, solutions: Rows, scenario: str | None) -> dict[st
         contacts[row, : len(touched)] = touched
     return {
         "kind": "gait",
+        "script": resources.files(__package__).joinpath("page_view.js").read_text(encoding="utf-8"),
         "per_elite": ["base", "angles", "contacts"],
         "step": {"base": 0.001, "angles": 0.01},
         "base": base,

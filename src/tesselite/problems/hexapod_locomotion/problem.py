@@ -132,6 +132,21 @@ class Hexapod(Problem):
         title = f"{self.name}: the best elite, {best.fitness / DURATION:.2f} m/s"
         return [plot_walk(self, best.solution, folder / f"best.{kind}", title)]
 
+    def draw_scenario(self, ax: Any, scenario: str | None) -> None:
+        """Draw the robot from above, with the legs that it has there."""
+        from tesselite.problems.hexapod_locomotion.gait_pictures import draw_body
+
+        draw_body(ax, self._body(scenario).missing)
+
+    def film(self, solution: Any, scenario: str | None, file: Path, title: str) -> dict[str, Any]:
+        """Film an episode; its distance in m, None if it is invalid."""
+        from tesselite.problems.hexapod_locomotion.film import film
+
+        motion = self.motion(solution, scenario)
+        parts = [title, f"{scenario} missing" if scenario else "", "" if motion.reason else f"{motion.speed:.3f} m/s"]
+        film(motion, file, title=", ".join(part for part in parts if part))
+        return {"distance": None if motion.reason else motion.distance}
+
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
         """Gaits for the interactive page; see `page_view`."""
         from tesselite.problems.hexapod_locomotion.page_view import describe

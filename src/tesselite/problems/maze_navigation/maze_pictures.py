@@ -50,6 +50,18 @@ def draw_world(ax: Any, world: World) -> None:
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
 
 
+def draw_small(ax: Any, world: World) -> None:
+    """Walls, start and goal, to be seen at the size of a stamp; y grows downwards."""
+    height, width = world.walls.shape
+    step = max(1, width // 250)
+    rows = world.walls[: height // step * step, : width // step * step]
+    coarse = rows.reshape(height // step, step, width // step, step).any(axis=(1, 3))
+    ax.imshow(~coarse, cmap="gray", vmin=0, vmax=1, extent=(0, width, height, 0), interpolation="nearest")
+    ax.plot(*world.start[:2], "o", color="#0072B2", markersize=2.2)
+    ax.plot(*world.goal, "x", color="#D55E00", markersize=3.5, markeredgewidth=1.2)
+    ax.set_aspect("equal")
+
+
 def draw_robot(ax: Any, robot: Robot) -> None:
     """Draw the robot, facing up: its two wheels, the lasers (arrows) and the slices of its compass (Fig. 3a)."""
     from matplotlib.patches import Circle, Rectangle, Wedge

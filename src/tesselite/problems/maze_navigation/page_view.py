@@ -1,10 +1,11 @@
 """What the interactive page shows of the maze's elites: their ways through the maze, and how to read their networks.
 
-The drawing itself is in the page's own script (`tesselite.report.page`).
+How that is drawn is in `page_view.js`.
 """
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def _smaller(walls: Bitmap) -> Bitmap:
 
 
 def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, Any]:
-    """The view "trajectory" of these networks, (m, width), in one setting: points to the unit."""
+    """The view "drive" of these networks, (m, width), in one setting: points to the unit."""
     world = problem.world_of(scenario)
     every = max(1, problem.steps // _POINTS)
     height, width = world.walls.shape
@@ -43,7 +44,8 @@ def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, 
 
     in_chunks(work, len(solutions), 16, checked_threads(None))
     return {
-        "kind": "trajectory",
+        "kind": "drive",
+        "script": resources.files(__package__).joinpath("page_view.js").read_text(encoding="utf-8"),
         "per_elite": ["points"],
         "step": {"points": 1.0},
         "points": points,

@@ -142,6 +142,12 @@ class Maze(Problem):
             raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
         return self._worlds[scenario]()
 
+    def draw_scenario(self, ax: Any, scenario: str | None) -> None:
+        """Draw the walls, start and goal of an environment."""
+        from tesselite.problems.maze_navigation.maze_pictures import draw_small
+
+        draw_small(ax, self.world_of(scenario))
+
     def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
         """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
         from tesselite.problems.maze_navigation.maze_pictures import draw_run

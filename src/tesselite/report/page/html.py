@@ -71,7 +71,8 @@ def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[di
         describe_run(run, arrays, group=group, with_views=with_views, view_bytes=n_bytes)
         for run, group in zip(runs, groups, strict=True)
     ]
-    document: dict[str, Any] = {"made_by": __version__, "runs": described}
+    scripts = [script for run in described if (script := run.pop("script", ""))]
+    document: dict[str, Any] = {"made_by": __version__, "runs": described, "drawings": list(dict.fromkeys(scripts))}
     if len(runs) > 1:
         document["comparison"] = compare(runs, groups)
     return document, arrays

@@ -203,11 +203,12 @@ def describe_run(
 def _describe_views(
     run: RunData, problem: Problem, elites: Elites, described: dict[str, Any], arrays: PackedArrays, n_bytes: int
 ) -> None:
-    """Add the views, and what is known of them without: their kind."""
+    """Add the views, and what is known of them without: their kind, and the script that draws it."""
     first = problem.elite_view(elites.solutions[:1]) if len(elites) else {}
     if not first:
         return
     described["kind"] = first["kind"]
+    described["script"] = first.get("script", "")
     if not n_bytes:
         return
     described["views"] = views = describe_views(problem, elites, arrays, run.scenarios, n_bytes)

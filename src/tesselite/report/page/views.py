@@ -1,7 +1,7 @@
 """What a problem shows of single elites (a posture, a trajectory, a gait), rounded and thinned to fit into a page.
 
-Problems describe an elite through `Problem.elite_view`; how a view is drawn is in `assets/views.js`. Here it is
-decided how many elites get one.
+Problems describe an elite through `Problem.elite_view`; how a view is drawn is in `assets/views.js` or in a script
+of the problem. Here it is decided how many elites get one.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _describe(
     batches = [
         problem.elite_view(solutions[rows[start : start + _BATCH]], scenario) for start in range(0, len(rows), _BATCH)
     ]
-    view = dict(batches[0])
+    view = {name: value for name, value in batches[0].items() if name != "script"}
     steps = view.pop("step", {})
     for name in view.pop("per_elite", ()):
         whole = np.concatenate([np.asarray(batch[name]) for batch in batches])

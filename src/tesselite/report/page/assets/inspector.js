@@ -118,7 +118,7 @@
   // What a scenario looks like without an elite, where the page shows another one in it; null if that cannot be drawn.
   const setting = (run, scenario) => {
     const view = (run.views || []).find((one) => (one.scenario || "") === scenario);
-    const drawer = view && Page.drawers[view.kind];
+    const drawer = view && Page.drawer(view.kind);
     return drawer && drawer.setting ? { drawer, opened: drawer.setting(view) } : null;
   };
 
@@ -136,13 +136,13 @@
     if (!found && Page.run.kind) show.elite = ""; // ask again at the next update
     const run = Page.run, row = Page.row;
     const note = Page.by("view-note"), canvas = Page.by("view");
-    Object.assign(show, { drawer: null, opened: null, frame: 0 }, found ? { drawer: Page.drawers[found[0].kind] } : setting(run, scenario));
+    Object.assign(show, { drawer: null, opened: null, frame: 0 }, found ? { drawer: Page.drawer(found[0].kind) } : setting(run, scenario));
     if (found && show.drawer) show.opened = show.drawer.open(...found);
     canvas.hidden = !show.drawer;
     const has_views = Boolean(run.kind);
     Page.by("elite-view").hidden = !has_views;
     note.hidden = Boolean(found && show.drawer);
-    note.textContent = why_not(scenario);
+    note.textContent = found ? `The problem brings no drawing of the kind "${found[0].kind}".` : why_not(scenario);
     Page.by("view-best").hidden = note.hidden || run.best() < 0 || run.best() === row;
     Page.by("view-best").textContent = scenario ? `Show the best in ${scenario}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;
@@ -180,7 +180,7 @@
     refresh,
     // What the page holds of an elite in the setting that is looked at, opened; null if it does not.
     kept: (row) => {
-      const found = in_page(Page.run, row, Page.scenario), drawer = found && Page.drawers[found[0].kind];
+      const found = in_page(Page.run, row, Page.scenario), drawer = found && Page.drawer(found[0].kind);
       return drawer ? { drawer, opened: drawer.open(...found) } : null;
     },
     draw: () => { draw(); if (show.extra) show.extra.redraw(); },

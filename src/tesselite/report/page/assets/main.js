@@ -26,6 +26,7 @@
 
   // Show the run that is chosen; what was selected and filtered stays where it still makes sense.
   Page.show = async () => {
+    Page.learn_drawings(Page.document.drawings);
     const described = Page.document.runs[chosen] || Page.document.runs[0];
     const message = Page.by("message");
     const note = Page.document.message || (described && !described.archive ? "This run has saved no archive yet: it appears here after the first checkpoint." : "");
