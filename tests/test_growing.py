@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,7 +219,7 @@ def test_workers_give_the_same(tmp_path, asynchronous):
 def test_files_and_commands_hold_all_of_it(kind):
     how = KINDS[kind]
     assert niches_from_dict(json.loads(json.dumps(how.to_dict()))) == how
-    words = how.command()
+    words = how.command(Path("run"))
     shape = (8, 7) if kind == "grid" else None
     assert growing_by_name(words[words.index("--grow") + 1], 60, shape, 2.0) == how
     assert str(how.n_niches) in how.label or "8x7" in how.label

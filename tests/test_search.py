@@ -398,20 +398,17 @@ def test_log_features_run_outside_the_compiled_loop():
     assert 0 <= a.elites().niches.min() <= a.elites().niches.max() < 100
 
 
-class Stripes:
+class Stripes(tl.Tessellation):
     """A tessellation of somebody else's."""
 
     space = SPACE
     n_niches = 7
 
-    def niche_of(self, features):
-        return self.niches_of_unit(np.atleast_2d(features))
-
     def niches_of_unit(self, unit):
         return (unit.sum(axis=1) * 3.5).astype(np.int64).clip(0, 6)
 
-    def fingerprint(self):
-        return "stripes"
+    def to_dict(self):
+        return {}
 
 
 def test_a_tessellation_of_ones_own():

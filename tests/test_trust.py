@@ -15,10 +15,11 @@ import pytest
 import tesselite as tl
 from hill_runs import contents, edit_settings
 from tesselite.base import trust
+from tesselite.base.importing import file_of
 from tesselite.cli import assessing, display, main
 from tesselite.cli.terminal import printable, printable_output
 from tesselite.execution.asynchronous import Asynchronous
-from tesselite.problems import by_name, file_of
+from tesselite.problems import by_name
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive, unagreed_file

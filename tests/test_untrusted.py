@@ -181,7 +181,7 @@ def test_archives_that_only_claim_the_same_tessellation_are_not_merged():
 # -- user code ---------------------------------------------------------------------------------------------------------
 
 
-class Own:
+class Own(tl.Tessellation):
     """A tessellation of a user's, which answers what it likes."""
 
     space = SQUARE
@@ -189,14 +189,11 @@ class Own:
     def __init__(self, n_niches, answer=lambda unit: np.zeros(len(unit), np.int64), tie_breaking=()):
         self.n_niches, self.answer, self.tie_breaking = n_niches, answer, tie_breaking
 
-    def niche_of(self, features):
-        return 0
-
     def niches_of_unit(self, unit):
         return self.answer(unit)
 
-    def fingerprint(self):
-        return "own"
+    def to_dict(self):
+        return {}
 
 
 @pytest.mark.parametrize("n_niches", [10, 2**21], ids=["few niches", "many niches"])

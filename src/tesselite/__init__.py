@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tesselite.archive.evaluation import Evaluation, Invalid
     from tesselite.assessment.metrics import measure, project, spread
     from tesselite.assessment.scenarios import Assessment, assess
+    from tesselite.compiled.blocks import lookup
     from tesselite.compiled.fast_math import sincos
     from tesselite.emitters import operators as variation
     from tesselite.problems.problem import Problem
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
     from tesselite.tessellation.growing import adaptive, expanding
+    from tesselite.tessellation.protocol import Tessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _HOME = {
@@ -51,6 +53,7 @@ _HOME = {
     "Scale": "spaces.features",
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
+    "Tessellation": "tessellation.protocol",
     "VoronoiTessellation": "tessellation.voronoi",
     "adaptive": "tessellation.growing",
     "assess": "assessment.scenarios",
@@ -58,6 +61,7 @@ _HOME = {
     "emitters": "emitters",
     "expanding": "tessellation.growing",
     "illuminate": "runs.run",
+    "lookup": "compiled.blocks",
     "measure": "assessment.metrics",
     "plots": "report.plots",
     "problem": "problems.user_function",
@@ -92,6 +96,7 @@ __all__ = [
     "Scale",
     "SolutionSpace",
     "Status",
+    "Tessellation",
     "VoronoiTessellation",
     "adaptive",
     "assess",
@@ -99,6 +104,7 @@ __all__ = [
     "emitters",
     "expanding",
     "illuminate",
+    "lookup",
     "measure",
     "plots",
     "problem",

@@ -22,11 +22,10 @@ from tesselite.archive import elitism
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
-from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
-from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -69,21 +68,6 @@ class _OneAtATime:
 
     def __reduce__(self) -> Any:  # a copy of an archive has a turn of its own
         return _OneAtATime, ()
-
-
-def checked_tessellation(tessellation: Any) -> Tessellation:
-    """The tessellation, if it is made like one; ValueError says what is missing."""
-    for name in ("space", "n_niches", "niche_of", "niches_of_unit", "fingerprint"):
-        if not hasattr(tessellation, name):
-            raise ValueError(
-                f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80} without {name!r}"
-            )
-    if not isinstance(tessellation.space, FeatureSpace):
-        raise ValueError(f"tessellation: expected space to be a FeatureSpace, got {tessellation.space!r:.80}")
-    n_niches = tessellation.n_niches
-    if not isinstance(n_niches, int | np.integer) or not 1 <= n_niches < 2**63:
-        raise ValueError(f"tessellation: expected n_niches from 1 to 2^63 - 1, got {n_niches!r:.80}")
-    return tessellation
 
 
 def _checked_integers(expected: str, values: Any, n: int) -> Ints:
@@ -222,7 +206,7 @@ class Archive:
         self.out_of_bounds = 0
         self.sign = 1.0 if direction == "max" else -1.0
         # What decides between equals (see `elitism.beats`); nothing but for grids of released cells.
-        points = as_floats("tessellation", getattr(tessellation, "tie_breaking", ()), "tie_breaking of numbers")
+        points = as_floats("tessellation", tessellation.tie_breaking, "tie_breaking of numbers")
         if points.shape not in ((0,), (tessellation.space.n,)):
             raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {points.shape}")
         self.rule = elitism.Rule(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
@@ -386,7 +370,7 @@ class Archive:
             self._n = filled
             if evaluated.reasons:
                 self.count_invalid(evaluated.count_reasons())
-            if getattr(self.tessellation, "counts_outside", True):
+            if self.tessellation.counts_outside:
                 self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
 
@@ -569,8 +553,11 @@ class Archive:
 
     def empty_copy(self) -> Archive:
         """An empty archive on the same tessellation, of the same kind."""
+        return self._empty_on(self.tessellation)
+
+    def _empty_on(self, tessellation: Tessellation) -> Archive:
         return Archive(
-            self.tessellation,
+            tessellation,
             self.width,
             dtype=self.dtype,
             direction=self.direction,
@@ -595,7 +582,7 @@ class Archive:
         if names != self.tessellation.space.names:
             ours = ", ".join(self.tessellation.space.names[:6])
             raise ValueError(f"tessellation: expected one of the features {ours}, got {', '.join(names[:6])}")
-        moved = Archive(tessellation, self.width, dtype=self.dtype, direction=self.direction, floor=self.floor)
+        moved = self._empty_on(tessellation)
         elites = self.in_order_of_filling()
         with uninterrupted():
             moved.add_evaluated(elites.solutions, Evaluation.of(elites.fitness, elites.features), 0)

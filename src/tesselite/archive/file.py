@@ -36,9 +36,8 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
-from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.own import description_of, from_description
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.provisional import Provisional
 
 FORMAT = 3  # 1 held centroids as text; 2 is written where 3 would be the same: the values of solutions have no names
 _CENTROIDS = "<f8"
@@ -73,23 +72,14 @@ def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> Featu
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
     """A tessellation as JSON; with `embed`, where in the file its centroids are."""
     described: dict[str, Any] = {
+        **description_of(tessellation),
         "space": tessellation.space.to_dict(),
         "n_niches": tessellation.n_niches,
         "fingerprint": tessellation.fingerprint(),
     }
-    if isinstance(tessellation, GridTessellation):
-        rule = {} if tessellation.cells == "equal" else {"cells": tessellation.cells}
-        return {"kind": "grid", "shape": list(tessellation.shape), **rule, **described}
-    if isinstance(tessellation, Provisional):
-        return {"kind": "provisional", "features": tessellation.features.to_dict(), **described}
-    from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
-
-    if not isinstance(tessellation, VoronoiTessellation):
-        return {"kind": "custom", **described}
-    described["p"] = p_to_json(tessellation.p)
-    if embed:
+    if embed and tessellation.block is not None:
         described["centroids"] = {"offset": BLOCK, "dtype": _CENTROIDS}
-    return {"kind": "voronoi", **described}
+    return described
 
 
 def _tessellation(
@@ -101,29 +91,25 @@ def _tessellation(
             return given
         if not changed:
             raise ValueError("this archive was made on another tessellation than the one given")
-    like = None if given is None else given.space
-    if described["kind"] == "grid":
-        space, cells = _space(described["space"], like), described.get("cells", "equal")
-        return GridTessellation(space, described["shape"], cells=cells)
-    if described["kind"] == "provisional":
-        return Provisional(_space(described["features"], like))
-    if "centroids" not in described:
+    if described["kind"] == "voronoi" and "centroids" not in described:
         beside = path.parent / "centroids.parquet"
         if beside.exists():
             from tesselite.tessellation.files import load_tessellation
 
             return _tessellation(described, load_tessellation(beside), path)
         raise ValueError("the file does not hold its tessellation; pass it to load")
-    from tesselite.tessellation.voronoi import VoronoiTessellation
-
-    space, n_niches = _space(described["space"], like), described["n_niches"]
-    if isinstance(described["centroids"], str):  # format 1
-        raw = np.frombuffer(base64.b64decode(described["centroids"]), _CENTROIDS)
-    else:
-        raw = read_block(path, _CENTROIDS, n_niches * space.n)
-    found = VoronoiTessellation(space, raw.reshape(n_niches, space.n), p=described["p"])
+    like = None if given is None else given.space
+    space = _space(described["features" if described["kind"] == "provisional" else "space"], like)
+    block = None
+    if described["kind"] == "voronoi":
+        shape = described["n_niches"], space.n
+        if isinstance(described["centroids"], str):  # format 1
+            block = np.frombuffer(base64.b64decode(described["centroids"]), _CENTROIDS).reshape(shape)
+        else:
+            block = read_block(path, _CENTROIDS, shape[0] * shape[1]).reshape(shape)
+    found = from_description(described, space, block)
     if found.fingerprint() != described["fingerprint"]:
-        raise ValueError("damaged (its centroids are not what was written)")
+        raise ValueError("damaged (its niches are not those that were written)")
     return found
 
 
@@ -165,7 +151,7 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     if variables:
         about["variables"] = [variable.to_dict() for variable in variables]
     about = sealed(about, columns_of(table))
-    block = archive.tessellation.centroids if "centroids" in described else None  # type: ignore[attr-defined]
+    block = archive.tessellation.block if "centroids" in described else None
     write_atomically(path, lambda part: write_parquet(table, about, part, block))
     return path
 

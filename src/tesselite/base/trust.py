@@ -13,6 +13,8 @@ from pathlib import Path
 
 import platformdirs
 
+from tesselite.base.importing import file_of
+
 _agreed: set[str] = set()  # in this process, should there be nowhere to write
 
 
@@ -34,3 +36,13 @@ def agree(what: str) -> None:
 def is_agreed(what: str) -> bool:
     """Whether the user has agreed to run this."""
     return what in _agreed or _place(what).exists()
+
+
+def import_of(name: str) -> str:
+    """What there is to agree to before module:attribute is imported."""
+    return f"import {name} from {file_of(name)}"
+
+
+def is_import_agreed(name: str) -> bool:
+    """Whether the user has agreed to import module:attribute from the file where it would be found now."""
+    return is_agreed(import_of(name))

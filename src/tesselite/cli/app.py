@@ -160,6 +160,13 @@ def run(
             "the units of the features."
         ),
     ] = None,
+    tessellation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:CLASS[:NAME=VALUE,...]",
+            help="A tessellation of yours instead, a subclass of tesselite.Tessellation, and its arguments.",
+        ),
+    ] = None,
     samples: Annotated[
         int | None,
         typer.Option(parser=_whole, metavar="N", help="Samples for the CVT. Default: 10 per niche, at least 25,000."),
@@ -239,6 +246,7 @@ def run(
         cells=cells,
         grow=grow,
         centroids=centroids,
+        tessellation=tessellation,
         samples=samples,
         p=p,
         method=method,

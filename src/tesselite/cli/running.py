@@ -30,7 +30,9 @@ from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import growing_by_name
-from tesselite.tessellation.niches import Cvt, Niches, niches_of
+from tesselite.tessellation.kind import Niches
+from tesselite.tessellation.niches import Cvt, niches_of
+from tesselite.tessellation.own import by_name as tessellation_by_name
 from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class Wanted:
     cells: str | None
     grow: str | None
     centroids: Path | None
+    tessellation: str | None
     samples: int | None
     p: float
     method: str | None
@@ -97,10 +100,15 @@ class Wanted:
         return replace(made, **{name: paper[name] for name in names if getattr(self, name) is None})
 
     def _niches(self, spec: str, space: FeatureSpace) -> Niches:
-        chosen = {"--niches": self.niches, "--grid": self.grid, "--centroids": self.centroids}
+        chosen = {
+            "--niches": self.niches,
+            "--grid": self.grid,
+            "--centroids": self.centroids,
+            "--tessellation": self.tessellation,
+        }
         given = [name for name, value in chosen.items() if value is not None]
         if len(given) > 1:
-            raise ValueError(f"expected only one of --niches, --grid and --centroids, got {' and '.join(given)}")
+            raise ValueError(f"expected only one of {', '.join(chosen)}, got {' and '.join(given)}")
         if self.grow is not None:
             return self._growing(self.grow, space)
         if self.cells is not None and self.grid is None:
@@ -110,6 +118,9 @@ class Wanted:
             tessellation = centroids = load_tessellation(self.centroids, space)
             if self.centroids.suffix != ".parquet":
                 _note_unit_cube(self.centroids, centroids, spec)
+        elif self.tessellation is not None:
+            with user_prints_to_stderr():
+                tessellation = tessellation_by_name(self.tessellation, space)
         elif self.grid is not None:
             tessellation = GridTessellation(space, self.grid, cells=self.cells or "equal")
         return niches_of(

@@ -8,6 +8,7 @@ the loop is compiled once, and of the blocks only those that are used, each kept
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -61,30 +62,53 @@ class Brood(NamedTuple):
 class Block:
     """A function as a block, which is compiled, or taken from the disk, when it is first used.
 
-    One of this library is known by the source of its module, one of a user by everything that it uses.
+    One of this library is known by the source of its module, one of a user, which may be compiled by `@njit` already,
+    by everything that it uses.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any, source: str) -> None:
-        self.__module__, self.__name__, self.__doc__ = function.__module__, function.__name__, function.__doc__
+        plain = getattr(function, "py_func", function)
+        self.__module__, self.__name__, self.__doc__ = plain.__module__, plain.__name__, plain.__doc__
         self._signature, self._source = signature, source
-        self._ours = function.__module__.startswith("tesselite.")
-        compiled: Any = kernel() if self._ours else numba.njit(nogil=True, error_model="numpy")
-        self._given = {"function": compiled(function), "carray": numba.carray, "Brood": Brood}
+        self._ours = is_ours(plain)
+        compiled: Any = function
+        if plain is function:
+            compiled = (kernel() if self._ours else numba.njit(nogil=True, error_model="numpy"))(function)
+        self._given = {"function": compiled, "carray": numba.carray, "Brood": Brood}
 
-    def __reduce__(self) -> str:  # it travels to other processes by its name
-        return self.__name__
+    def __reduce__(self) -> Any:  # it travels to other processes by its name, or by that of its function
+        if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
+            return self.__name__
+        return lookup_block, (self._given["function"],)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Block:  # it never changes
+        return self
 
     @functools.cached_property
     def _compiled(self) -> Any:
-        digest = source_digest(self.__module__) if self._ours else function_digest(self._given["function"])
+        function = self._given["function"]
+        digest = source_digest(self.__module__) if self._ours else function_digest(function)
+        error_model = "numpy" if self._ours else function.targetoptions.get("error_model", "python")
         if digest is not None:
-            digest = f"{self.__module__} {self.__name__} {digest}"
-        return compile_block(self._source, self._given, digest, self._signature, "numpy")
+            digest = f"{self.__module__} {self.__name__} {error_model} {digest}"
+        try:
+            return compile_block(self._source, self._given, digest, self._signature, error_model)
+        except Exception as error:  # Numba lets errors of every kind through
+            if self._ours:
+                raise
+            raise ValueError(
+                f"lookup: Numba cannot compile {self.__name__} ({type(error).__name__}: {error})"
+            ) from None
 
     @functools.cached_property
     def address(self) -> int:
         """Where its machine code begins."""
         return int(self._compiled.address)
+
+
+def is_ours(function: Any) -> bool:
+    """Whether a function is one of this library."""
+    return str(function.__module__).startswith("tesselite.")
 
 
 class Lookup(NamedTuple):
@@ -99,15 +123,35 @@ class Lookup(NamedTuple):
         call_lookup(self.block.address, len(points), points, self.floats, self.ints, niches)
 
 
+def lookup(find: Any, floats: npt.ArrayLike = (), ints: npt.ArrayLike = ()) -> Lookup:
+    """How a tessellation of yours finds niches inside of the compiled search loop.
+
+    `find(points, floats, ints, niches)`, compiled by Numba's `@njit`, fills niches (n,) for unit-scaled points (n, d),
+    which may be out of bounds; `floats` and `ints`, each (m,), are tables of yours that it must not change.
+    """
+    if not hasattr(find, "py_func"):
+        raise TypeError(f"lookup: expected a function compiled by Numba's @njit, got {find!r:.80}")
+    return Lookup(lookup_block(find), np.array(floats, np.float64).ravel(), np.array(ints, np.int64).ravel())
+
+
 def lookup_block(find: Callable[..., None]) -> Block:
     """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d).
 
-    Where it raises an exception, none of the points has a niche: -1, which nobody takes for one.
+    Where a user's raises an exception, none of the points has a niche: -1, which nobody takes for one.
     """
-    source = """
+    call = "function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))"
+    if is_ours(getattr(find, "py_func", find)):
+        source = f"""
 def block(points, n, d, floats, n_floats, ints, n_ints, niches):
+    {call}
+"""
+    else:
+        source = f"""
+def block(points, n, d, floats, n_floats, ints, n_ints, niches):
+    for i in range(n):
+        niches[i] = -1
     try:
-        function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))
+        {call}
     except Exception:  # which would end here unseen
         for i in range(n):
             niches[i] = -1

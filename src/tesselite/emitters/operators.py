@@ -9,17 +9,15 @@ or reflection, never by drawing again.
 from __future__ import annotations
 
 import functools
-import importlib
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.importing import import_name, name_of
 from tesselite.base.numbers import as_float
 from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, call_variation
 from tesselite.emitters import breeding
@@ -171,10 +169,7 @@ class OwnOperator(Operator):
 
     def __str__(self) -> str:
         """What `by_name` finds it by in any process, or "own"."""
-        module = str(self.function.py_func.__module__)
-        importable = module not in ("__main__", "__mp_main__")
-        found = getattr(sys.modules.get(module), self.__name__, None)
-        return f"{module}:{self.__name__}" if importable and found is self else "own"
+        return name_of(self, str(self.function.py_func.__module__), self.__name__) or "own"
 
 
 def operator(
@@ -273,7 +268,7 @@ def by_name(text: str) -> Operator:
     """The operator that a text such as "iso_line:0.01,0.2", "gaussian:0.1,reflect" or "my_module:mine" names."""
     name, _, rest = text.partition(":")
     if is_imported(text):
-        return _imported(text, name, rest)
+        return _imported(text)
     words = [word.strip() for word in rest.split(",") if word.strip()]
     options: dict[str, Any] = {"bounds": words.pop()} if words and words[-1] in ("clip", "reflect") else {}
     try:
@@ -290,19 +285,12 @@ def is_imported(text: str) -> bool:
     return rest.isidentifier() and name.strip().replace("-", "_") not in _BY_NAME
 
 
-def _imported(text: str, module_name: str, attribute: str) -> Operator:
+def _imported(text: str) -> Operator:
     """The operator of this name in a module, which is looked for in the current folder too."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
     try:
-        found = getattr(importlib.import_module(module_name), attribute, None)
-    except Exception as error:
-        known = ", ".join(_BY_NAME)
-        raise ValueError(
-            f"variation: expected one of {known}, or module:name of yours; importing {module_name} failed "
-            f"({type(error).__name__}: {error})"
-        ) from error
+        found = import_name("variation", text)
+    except ValueError as error:
+        raise ValueError(f"{error}; expected one of {', '.join(_BY_NAME)}, or module:name of yours") from error
     if not isinstance(found, Operator):
         raise ValueError(
             f"variation: {text} is not an operator; decorate an @njit function with @tesselite.variation.operator()"

@@ -19,7 +19,7 @@ from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,8 +68,8 @@ def optimum(seed: int) -> tuple[Floats, Floats]:
     return np.array(strategy.result.xbest), np.array(means)
 
 
-def _outlines(ax: Any, tessellation: GridTessellation | VoronoiTessellation, pixels: int = 1200) -> None:
-    """The borders between niches, found by the tessellation's own look-up, and the centroids."""
+def _outlines(ax: Any, tessellation: Tessellation, pixels: int = 1200) -> None:
+    """The borders between niches, found by the tessellation's own look-up."""
     edge = niche_borders(tessellation, pixels)
     thick = edge.copy()
     for shift in (1, 2):
@@ -78,8 +78,6 @@ def _outlines(ax: Any, tessellation: GridTessellation | VoronoiTessellation, pix
     image = np.ones((pixels, pixels, 4))
     image[thick] = (0.25, 0.25, 0.25, 1.0)
     ax.imshow(image, origin="lower", extent=(0, 1, 0, 1), interpolation="antialiased")
-    if isinstance(tessellation, VoronoiTessellation):
-        ax.plot(*tessellation.unit_centroids.T, "o", color=LINES[1], markersize=5)
     ax.set(xticks=[], yticks=[], box_aspect=1.0, xlabel="feature 1", ylabel="feature 2")
     for side in ("top", "right"):
         ax.spines[side].set_visible(True)
@@ -91,7 +89,9 @@ def draw_grid_beside_cvt(made: Any, *, seed: int = 1) -> None:
     left, right = made.subplots(1, 2)
     _outlines(left, GridTessellation(space, 5))
     left.set_title("MAP-Elites: a grid\n5 cells per feature, 5² = 25 niches")
-    _outlines(right, cvt(space, 7, seed=seed))
+    centroidal = cvt(space, 7, seed=seed)
+    _outlines(right, centroidal)
+    right.plot(*centroidal.unit_centroids.T, "o", color=LINES[1], markersize=5)
     right.set_title("CVT-MAP-Elites: a centroidal\nVoronoi tessellation, k = 7 niches")
 
 

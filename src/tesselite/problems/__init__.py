@@ -6,19 +6,16 @@ Each problem's module is imported when it is asked for.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
-import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from importlib.machinery import PathFinder
 from pathlib import Path
 from types import BuiltinFunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tesselite.base.importing import importing
+from tesselite.base.importing import importing, look_here, name_of
 from tesselite.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -150,34 +147,11 @@ def is_built_in(spec: str) -> bool:
     return spec.partition(":")[0] in _BUILT_IN
 
 
-def file_of(spec: str) -> str | None:
-    """Where `by_name` would import the module of a problem from, without importing it; None if there is no module.
-
-    Of a package it is the one that holds the module: nothing else can be said before it is imported.
-    """
-    top = spec.partition(":")[0].partition(".")[0]
-    if not top.isidentifier():
-        return None
-    here = str(Path.cwd())
-    found = getattr(sys.modules.get(top), "__spec__", None)
-    found = found or PathFinder.find_spec(top, sys.path if here in sys.path else [here, *sys.path])
-    with suppress(ValueError):  # raised for a module in memory that does not say where it is from
-        found = found or importlib.util.find_spec(top)
-    if found is None:
-        return None
-    if found.has_location and found.origin:
-        return str(Path(found.origin).resolve())
-    return found.origin or next(iter(found.submodule_search_locations or ()), None)
-
-
 def importable_name(problem: Problem) -> str | None:
     """What `by_name` finds the problem by in any process; None if there is nothing."""
     if problem.spec is not None:
         return problem.spec
-    module = getattr(getattr(problem, "function", None), "__module__", "")
-    if module not in ("__main__", "__mp_main__") and getattr(sys.modules.get(module), problem.name, None) is problem:
-        return f"{module}:{problem.name}"
-    return None
+    return name_of(problem, getattr(getattr(problem, "function", None), "__module__", ""), problem.name)
 
 
 def _found(spec: str) -> Problem:
@@ -270,9 +244,7 @@ def _module_instead(text: str, attribute: str) -> str:
 def _imported(spec: str, module_name: str, attribute: str) -> Problem:
     if _is_path(module_name):
         raise ValueError(f"problem: expected a module, got {module_name!r}; {_module_instead(module_name, attribute)}")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    here = look_here()
     try:
         with importing(module_name):
             module = importlib.import_module(module_name)

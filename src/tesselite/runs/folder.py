@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from tesselite import __version__
-from tesselite.base.arrow import read_about
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
@@ -37,9 +36,7 @@ from tesselite.execution.log import LOG_FILES, EvaluationLog
 from tesselite.runs.known_designs import START_FILE
 from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
-from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.growing import Growing
-from tesselite.tessellation.niches import Given, Grid
+from tesselite.tessellation.kind import CENTROIDS_FILE
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 
@@ -89,10 +86,8 @@ class Stored:
     @property
     def niches_fingerprint(self) -> str | None:
         """That of the tessellation; None until it is made."""
-        if isinstance(self.planned.niches, Given):
-            return self.planned.niches.fingerprint
         made = self.events.of(NICHES)
-        return str(made[-1]["fingerprint"]) if made else None
+        return self.planned.niches.known_fingerprint or (str(made[-1]["fingerprint"]) if made else None)
 
 
 def _not_settings(file: Path, error: Exception) -> ValueError:
@@ -146,7 +141,7 @@ class RunFolder:
     @property
     def centroids_file(self) -> Path:
         """Where the centroids of a Voronoi tessellation are."""
-        return self.path / "centroids.parquet"
+        return self.path / CENTROIDS_FILE
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
@@ -272,11 +267,8 @@ class RunFolder:
     # -- tessellation ----------------------------------------------------------------------------------------------
 
     def write_tessellation(self, tessellation: Tessellation) -> None:
-        """Keep the centroids; a grid needs no file, nor what stands for niches until they grow."""
-        if not isinstance(tessellation, GridTessellation | Provisional):
-            from tesselite.tessellation.files import save_tessellation
-
-            save_tessellation(tessellation, self.centroids_file)  # type: ignore[arg-type]
+        """Keep the centroids, if it has some."""
+        tessellation.keep(self.centroids_file)
 
     # -- checkpoints -----------------------------------------------------------------------------------------------
 
@@ -291,13 +283,7 @@ class RunFolder:
 
     def count_finished(self, stored: Stored, saved: int) -> int:
         """How many evaluations are finished: the saved ones, and those whose results are in the log alone."""
-        niches = stored.planned.niches
-        if isinstance(niches, Grid):
-            n_features = len(niches.shape)
-        elif isinstance(niches, Growing):
-            n_features = len(read_about(self.archive_file).get("tessellation", {}).get("space", {}).get("names", ()))
-        else:
-            n_features = len(read_about(self.centroids_file).get("names", ()))
+        n_features = stored.planned.niches.count_features(self.path)
         if not n_features:  # the niches are yet to be made
             return saved
         numbers = EvaluationLog(self.path, n_features).numbers()

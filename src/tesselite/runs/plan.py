@@ -30,8 +30,8 @@ from tesselite.problems.problem import Problem
 from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
 from tesselite.spaces.solutions import Rows
-from tesselite.tessellation.growing import Growing
-from tesselite.tessellation.niches import Cvt, Given, Niches, niches_from_dict
+from tesselite.tessellation.kind import Niches
+from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
@@ -78,10 +78,7 @@ class Plan:
         known = None if start is None else Start.of(start, problem.solutions)
         if known and known.n > evaluations:
             raise ValueError(f"start: expected at most {evaluations} solutions, the whole budget, got {known.n}")
-        if isinstance(niches, Cvt | Growing):
-            niches = niches.checked(problem.features, seed)
-        else:
-            niches.tessellate(problem.features, seed)
+        niches = niches.checked(problem.features, seed)
         # Before there are niches: whatever is wrong with the options of the search shows now.
         trial = search_for(problem, Provisional(problem.features), emitter, initial, seed)
         for way in (Asynchronous.kind, Islands.kind):
@@ -171,10 +168,7 @@ class Plan:
             kind = "variation" if self.emitter == OWN else "emitter"
             own = f"a {kind} of its own" if self.is_own else f"{self.problem}, which cannot be imported"
             return f"No command gives this run again: it was started from Python, with {own}."
-        niches = self.niches.command()
-        if isinstance(self.niches, Given):
-            niches = ["--centroids", str(folder / "centroids.parquet")]
-        words = ["tesselite", "run", self.problem, *niches]
+        words = ["tesselite", "run", self.problem, *self.niches.command(folder)]
         words += ["--start", str(folder / START_FILE)] if self.start else []
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
         words += ["--batch-size", str(self.batch_size)]

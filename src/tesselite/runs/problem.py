@@ -7,14 +7,13 @@ from typing import Any
 
 from tesselite.archive.archive import Archive
 from tesselite.archive.file import load_checkpoint, own_scales
-from tesselite.base.trust import agree, is_agreed
+from tesselite.base.importing import file_of
+from tesselite.base.trust import agree, import_of, is_agreed
 from tesselite.emitters.names import imported_operator
-from tesselite.problems import by_name, file_of, has_name, is_built_in
+from tesselite.problems import by_name, has_name, is_built_in
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan, fingerprint
-from tesselite.tessellation.growing import Growing
-from tesselite.tessellation.niches import Grid
 from tesselite.tessellation.protocol import Tessellation
 
 
@@ -46,7 +45,8 @@ def _imports(plan: Plan) -> list[tuple[str, str]]:
     """What a run imports by name from the user's modules: a text to agree to, and the file, for each."""
     names = [plan.problem] if has_name(plan.problem) and not is_built_in(plan.problem) else []
     names += [operator] if (operator := imported_operator(plan.emitter)) else []
-    return [(f"import {name} from {file}", file) for name in names if (file := file_of(name)) is not None]
+    names += [plan.niches.imported] if plan.niches.imported else []
+    return [(import_of(name), file) for name in names if (file := file_of(name)) is not None]
 
 
 def not_agreed(folder: Path, plan: Plan, file: str) -> str:
@@ -97,14 +97,7 @@ def check_problem(folder: Path, plan: Plan, problem: Problem) -> None:
 
 def stored_tessellation(place: RunFolder, stored: Stored, problem: Problem) -> Tessellation:
     """The niches of a run, in its problem's features; ValueError if they are not those that it was started with."""
-    niches = stored.plan.niches
-    found: Tessellation
-    if isinstance(niches, Grid | Growing):
-        found = niches.tessellate(problem.features, stored.plan.seed)
-    else:
-        from tesselite.tessellation.files import load_tessellation
-
-        found = load_tessellation(place.centroids_file, problem.features)
+    found = stored.plan.niches.stored(problem.features, stored.plan.seed, place.path)
     if found.fingerprint() != stored.niches_fingerprint:
         raise ValueError(
             f"{place.path}: the niches or the problem's features are not those that the run was started with"

@@ -31,6 +31,7 @@ from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import (
     agree_to,
+    agree_to_import,
     check_problem,
     check_scheduler,
     not_agreed,
@@ -40,7 +41,7 @@ from tesselite.runs.problem import (
 )
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
 from tesselite.tessellation.growing import Growing
-from tesselite.tessellation.niches import Given, niches_of
+from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
 
 CHECKPOINT_SECONDS = 30.0
@@ -179,7 +180,8 @@ def start_run(
             return carry_on(here, job, plan.execution, workers, progress=progress, display=display)
         with RunFolder.create(folder) as place:
             try:
-                if isinstance(plan.niches, Given):
+                plan.niches.check_storable()
+                if plan.niches.known_fingerprint:
                     place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
                 if plan.start:
                     plan.start.save(folder)
@@ -280,6 +282,7 @@ def resume(
                 f"evaluations: expected at least the {plan.evaluations} the run was planned for, got {budget}"
             )
         again = _again(place, plan, variation, emitter)
+        agree_to_import(plan)  # to resume a run is to run what it names
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)
         search = plan.search(problem, _niches(place, stored, problem, options), again, place.path)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tesselite.archive import elitism
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, OUTSIDE
 from tesselite.base.interruption import uninterrupted
-from tesselite.compiled.blocks import CHUNK, EXCEPTION, Brood, Lookup, call_lookup, call_objective
+from tesselite.compiled.blocks import CHUNK, EXCEPTION, Brood, call_lookup, call_objective
 from tesselite.compiled.crew import (
     MESSAGE,
     claim,
@@ -232,7 +232,7 @@ def runs(search: MapElites) -> bool:
         and isinstance(search.emitter.variation, Operator)
         and not (search.revision is not None and search.revision.sees_all)
         and tessellation.space.linear
-        and isinstance(getattr(tessellation, "lookup", None), Lookup)
+        and tessellation.lookup is not None
     )
 
 
@@ -273,7 +273,8 @@ class CompiledLoop:
         # More threads than chunks would only wait.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
-        lookup: Lookup = search.archive.tessellation.lookup  # type: ignore[attr-defined]
+        lookup = search.archive.tessellation.lookup
+        assert lookup is not None
         self._parts = Parts(
             variation=emitter.variation.address,
             selection_key=emitter.selection_key,

@@ -6,13 +6,13 @@ import functools
 import hashlib
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
     from tesselite.compiled.blocks import Lookup
@@ -25,7 +25,7 @@ MAX_CELLS = 2**53  # more cells along one axis than float64 can tell apart
 CELLS = ("equal", "released")
 
 
-class GridTessellation:
+class GridTessellation(Tessellation):
     """A feature space cut into n_1 x ... x n_d equal cells of its unit scaling, numbered with the last axis fastest.
 
     `shape` gives the cells per axis, or one number for all. A feature on a border between cells belongs to the upper
@@ -36,6 +36,8 @@ class GridTessellation:
     Of two solutions of equal fitness the niche keeps the one that is nearer to a lattice of n points per axis, from
     bound to bound (there: the "center" of the cell). Linear features only.
     """
+
+    kind = "grid"
 
     def __init__(self, space: FeatureSpace, shape: int | Sequence[int], *, cells: str = "equal") -> None:
         if not isinstance(space, FeatureSpace):
@@ -68,21 +70,6 @@ class GridTessellation:
         self.tie_breaking = self.counts if cells == "released" else np.empty(0)  # points per axis of the lattice
         self.shift = 0.5 if cells == "released" else 0.0  # of a feature, in cells, before it is rounded down
 
-    def niche_of(self, features: Any) -> Any:
-        """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
-        expected = f"finite values of shape (n, {self.space.n})"
-        rows = np.array(as_floats("features", features, expected), ndmin=2)
-        if rows.ndim != 2 or rows.shape[1] != self.space.n or not np.isfinite(rows).all():
-            raise ValueError(f"features: expected {expected}, got {shown(features)}")
-        niches = self.niches_of_unit(self.space.to_unit(rows))
-        return int(niches[0]) if np.ndim(features) == 1 else niches
-
-    def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
-        niches = np.empty(len(unit), np.int64)
-        self.lookup.find(np.ascontiguousarray(unit), niches)
-        return niches
-
     @functools.cached_property
     def lookup(self) -> Lookup:
         """How compiled code finds a niche."""
@@ -94,6 +81,19 @@ class GridTessellation:
     def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:
         """The cell numbers (n, d) along each axis of niches (n,)."""
         return np.asarray(niches, dtype=np.int64)[:, None] // self.strides % np.array(self.shape)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Cells per axis, and their rule unless they are equal."""
+        return {"shape": list(self.shape), **({} if self.cells == "equal" else {"cells": self.cells})}
+
+    @classmethod
+    def from_dict(cls, space: FeatureSpace, about: dict[str, Any]) -> Self:
+        """The grid of a `shape` and, unless they are equal, `cells`."""
+        return cls(space, about["shape"], cells=about.get("cells", "equal"))
+
+    def drawing(self) -> dict[str, Any] | None:
+        """The page computes cells itself."""
+        return {"grid": list(self.shape), "shift": self.shift}
 
     def fingerprint(self) -> str:
         """A digest of the space, the shape and the rule of cells: equal for equal tessellations."""

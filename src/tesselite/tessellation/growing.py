@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from tesselite.base.arrow import read_about
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.kind import Construction, Niches
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.voronoi import checked_p, p_to_json
 
@@ -21,7 +24,7 @@ EVERY = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growing(ABC):
+class Growing(Niches):
     """Niches within bounds that follow what was seen.
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
@@ -68,7 +71,7 @@ class Growing(ABC):
         space: FeatureSpace,
         seed: int,
         threads: int | None = None,
-        progress: Callable[[int, float], object] | None = None,
+        progress: Construction | None = None,
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
         if self.ignore_bounds:
@@ -101,7 +104,11 @@ class Growing(ABC):
         """The options that differ from the default, in words."""
         return ", ".join(self._options()) or "default growth"
 
-    def command(self) -> list[str]:
+    def count_features(self, folder: Path) -> int:
+        """How many the archive has."""
+        return len(read_about(folder / "archive.parquet").get("tessellation", {}).get("space", {}).get("names", ()))
+
+    def command(self, folder: Path) -> list[str]:
         """The options of `tesselite run`."""
         words = ["--grow", ":".join([self.kind, ",".join(self._options())]).rstrip(":")]
         return [*self._size(), *words, *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
@@ -136,7 +143,7 @@ class Expanding(Growing):
         space: FeatureSpace,
         seed: int,
         threads: int | None = None,
-        progress: Callable[[int, float], object] | None = None,
+        progress: Construction | None = None,
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
         if self.shape is None:

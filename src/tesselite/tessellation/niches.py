@@ -1,35 +1,31 @@
-"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, `Given` ones, or `Growing` ones (see `growing`).
+"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, `Given` centroids; see `growing` and `own` for more.
 
-Each makes its tessellation and knows its JSON, its label, its options on the command line, and the revision that
-changes the niches in the run, if any. What tessellations do lives in `grid` and `voronoi`.
+What all kinds share is in `kind`, what tessellations do in `grid` and `voronoi`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tesselite.base.arrow import read_about
 from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import KINDS, Growing
-from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.revision import Revision
+from tesselite.tessellation.kind import CENTROIDS_FILE, Construction, Niches
+from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
 
 if TYPE_CHECKING:
     from tesselite.tessellation.cvt import CvtJob
 
-Construction = Callable[[int, float], object]
-"""Called with the iteration and the error while a CVT is constructed."""
-
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Niches):
     """A grid with this many cells along each feature; `cells` as in `GridTessellation`."""
 
-    revision: ClassVar[Revision | None] = None  # these niches stay as they are
     shape: tuple[int, ...]
     cells: str = "equal"
 
@@ -49,9 +45,11 @@ class Grid:
         """A few words for people."""
         return f"grid {self._counts}" + ("" if self.cells == "equal" else f", {self.cells} cells")
 
-    construction = ""
+    def count_features(self, folder: Path) -> int:
+        """One for each number of cells."""
+        return len(self.shape)
 
-    def command(self) -> list[str]:
+    def command(self, folder: Path) -> list[str]:
         """The options of `tesselite run`."""
         return ["--grid", self._counts, *([] if self.cells == "equal" else ["--cells", self.cells])]
 
@@ -61,10 +59,24 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Cvt:
+class _OfCentroids(Niches):
+    """Niches whose centroids are in a file of the run."""
+
+    def stored(self, space: FeatureSpace, seed: int, folder: Path) -> Tessellation:
+        """What the file holds."""
+        from tesselite.tessellation.files import load_tessellation
+
+        return load_tessellation(folder / CENTROIDS_FILE, space)
+
+    def count_features(self, folder: Path) -> int:
+        """How many the file has."""
+        return len(read_about(folder / CENTROIDS_FILE).get("names", ()))
+
+
+@dataclass(frozen=True)
+class Cvt(_OfCentroids):
     """A CVT of `n_niches`, constructed from the seed of the run; the other fields are those of `tesselite.cvt`."""
 
-    revision: ClassVar[Revision | None] = None
     n_niches: int
     n_samples: int | None = None
     p: float = 2.0
@@ -120,7 +132,7 @@ class Cvt:
         samples = f"{self.n_samples:,} samples" if self.n_samples else "default samples"
         return f"{self.method or 'default method'}, {samples}"
 
-    def command(self) -> list[str]:
+    def command(self, folder: Path) -> list[str]:
         """The options of `tesselite run`."""
         words = ["--niches", str(self.n_niches)]
         words += ["--samples", str(self.n_samples)] if self.n_samples else []
@@ -129,17 +141,21 @@ class Cvt:
 
 
 @dataclass(frozen=True)
-class Given:
-    """Niches that the user made. Two are the same if their fingerprints are.
+class Given(_OfCentroids):
+    """Centroids that the user made. Two are the same if their fingerprints are.
 
     A file holds the description; `tessellation` itself is None until it is read from elsewhere.
     """
 
-    revision: ClassVar[Revision | None] = None
     n_niches: int
     fingerprint: str
     p: float = 2.0
     tessellation: Tessellation | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def known_fingerprint(self) -> str | None:
+        """It tells them from others."""
+        return self.fingerprint
 
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
@@ -164,12 +180,9 @@ class Given:
         """Which they are."""
         return f"centroids {self.fingerprint[:6]}"
 
-    def command(self) -> list[str]:
-        """The options of `tesselite run`, in the folder of the run."""
-        return ["--centroids", "centroids.parquet"]
-
-
-Niches = Grid | Cvt | Given | Growing
+    def command(self, folder: Path) -> list[str]:
+        """The options of `tesselite run`."""
+        return ["--centroids", str(folder / CENTROIDS_FILE)]
 
 
 def niches_of(
@@ -200,12 +213,12 @@ def niches_of(
         tessellation = GridTessellation(space, grid)
     if type(tessellation) is GridTessellation and tessellation.space == space:
         return Grid(tessellation.shape, tessellation.cells)
-    for name in ("niche_of", "niches_of_unit", "n_niches", "fingerprint"):
-        if not hasattr(tessellation, name):
-            raise ValueError(f"tessellation: expected a grid or a CVT (tesselite.cvt), got {tessellation!r:.80}")
-    assert tessellation is not None
-    norm = tessellation.p if isinstance(tessellation, VoronoiTessellation) else 2.0
-    return Given(tessellation.n_niches, tessellation.fingerprint(), norm, tessellation)
+    given_niches = checked_tessellation(tessellation)
+    if type(given_niches) is VoronoiTessellation:
+        return Given(given_niches.n_niches, given_niches.fingerprint(), given_niches.p, given_niches)
+    from tesselite.tessellation.own import Own
+
+    return Own.of(given_niches)
 
 
 def niches_from_dict(about: dict[str, Any]) -> Niches:
@@ -217,6 +230,10 @@ def niches_from_dict(about: dict[str, Any]) -> Niches:
         return Grid(shape, about.get("cells", "equal"))
     if about["kind"] in KINDS:
         return KINDS[about["kind"]].from_dict(about)
+    if about["kind"] == "own":
+        from tesselite.tessellation.own import Own
+
+        return Own.from_dict(about)
     if not is_whole(about["n_niches"], 1):
         raise TypeError(f"n_niches is {about['n_niches']!r}")
     p = checked_p(about["p"])

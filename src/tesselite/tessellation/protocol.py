@@ -1,31 +1,121 @@
-"""What a tessellation must be able to do; `grid` and `voronoi` are the two that come with the library."""
+"""Tessellation: what cuts a feature space into niches. `grid` and `voronoi` come with the library, others are users'.
+
+How a tessellation of a user's is found again by its name is in `own`.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_floats
 from tesselite.spaces.features import FeatureSpace
 
+if TYPE_CHECKING:
+    from pathlib import Path
 
-class Tessellation(Protocol):
-    """What cuts a feature space into numbered niches."""
+    from tesselite.compiled.blocks import Lookup
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class Tessellation(ABC):
+    """What cuts a feature space into niches, numbered from 0 to `n_niches` - 1. It never changes.
+
+    A subclass of yours sets `space` and `n_niches`, and finds niches: by `lookup` as machine code inside of the search
+    loop, or by `niches_of_unit`. With `to_dict`, runs and archives on it are saved, resumed and shown.
+    """
+
+    kind: ClassVar[str] = "own"  # in files
+    space: FeatureSpace
+    n_niches: int
+    # Points per axis of the lattice that decides between solutions of equal fitness; none: the first stays.
+    tie_breaking: npt.ArrayLike = ()
+    counts_outside: ClassVar[bool] = True  # whether an archive counts rows outside the bounds
 
     @property
-    def space(self) -> FeatureSpace:
-        """The feature space that is cut."""
+    def lookup(self) -> Lookup | None:
+        """How compiled code finds a niche (`tesselite.lookup`); None if only Python does."""
+        return None
 
-    @property
-    def n_niches(self) -> int:
-        """The number of niches."""
+    def niches_of_unit(self, unit: Floats) -> Ints:
+        """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite; rows may be out of bounds."""
+        lookup = self.lookup
+        if lookup is None:
+            raise NotImplementedError(f"{type(self).__name__}: expected niches_of_unit(unit) or a lookup")
+        niches = np.empty(len(unit), np.int64)
+        lookup.find(np.ascontiguousarray(unit), niches)
+        return niches
 
-    def niche_of(self, features: Any) -> Any:
-        """The niche of one feature vector, or of each row."""
+    def niche_of(self, features: npt.ArrayLike) -> Any:
+        """The niche of one feature vector (d,), as an int, or of each of (n, d) rows, as an int64 array (n,).
 
-    def niches_of_unit(self, unit: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """The niche of each unit-scaled row, trusted."""
+        Rows outside the bounds go to a niche as well. Raises ValueError for a wrong shape and for NaN or infinity.
+        """
+        niches = self.niches_of_unit(self._unit_rows(features))
+        return int(niches[0]) if np.ndim(features) == 1 else niches
+
+    def _unit_rows(self, features: npt.ArrayLike) -> Floats:
+        """Features (d,) or (n, d), checked, as unit-scaled rows (n, d)."""
+        rows = as_floats("features", features, f"numbers of shape ({self.space.n},) or (n, {self.space.n})")
+        if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
+            raise ValueError(f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}")
+        several = rows.reshape(-1, self.space.n)
+        if not np.isfinite(several).all():
+            row = int(np.argmin(np.isfinite(several).all(axis=1)))
+            raise ValueError(f"features: expected finite values, got {several[row]} in row {row}")
+        return self.space.to_unit(several)
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All that it is made from beside the space, as JSON can hold it: the arguments of its class by name."""
+
+    @classmethod
+    def from_dict(cls, space: FeatureSpace, about: dict[str, Any]) -> Self:
+        """The tessellation of this space that `to_dict` described."""
+        return cls(space, **about)  # type: ignore[call-arg]
 
     def fingerprint(self) -> str:
         """A digest of the content, equal for equal tessellations."""
+        text = json.dumps([type(self).__name__, self.space.to_dict(), self.to_dict()], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def block(self) -> Floats | None:
+        """Numbers, one row a niche, that a file holds beside `to_dict`; None if that says all."""
+        return None
+
+    def keep(self, file: Path) -> None:  # noqa: B027
+        """Write what `to_dict` leaves out to this file in the folder of a run; for most there is nothing."""
+
+    # -- pictures --------------------------------------------------------------------------------------------------
+
+    def drawing(self) -> dict[str, Any] | None:
+        """How the page finds niches of two features at any zoom; None: in a picture that the look-up paints.
+
+        The page knows {"grid": cells per axis, "shift": 0 or a half} and {"centroids": unit-scaled float32, "p": p}.
+        """
+        return None
+
+
+def checked_tessellation(tessellation: Any) -> Tessellation:
+    """The tessellation, if it is one; ValueError otherwise."""
+    if not isinstance(tessellation, Tessellation):
+        raise ValueError(
+            "tessellation: expected a grid or a CVT (tesselite.cvt), or a tesselite.Tessellation of yours, "
+            f"got {tessellation!r:.80}"
+        )
+    space, n_niches = getattr(tessellation, "space", None), getattr(tessellation, "n_niches", None)
+    if not isinstance(space, FeatureSpace):
+        raise ValueError(f"tessellation: expected space to be a FeatureSpace, got {space!r:.80}")
+    if not isinstance(n_niches, int | np.integer) or not 1 <= n_niches < 2**63:
+        raise ValueError(f"tessellation: expected n_niches from 1 to 2^63 - 1, got {n_niches!r:.80}")
+    return tessellation

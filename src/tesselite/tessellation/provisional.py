@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.numbers import as_floats
 from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
 
 
-class Provisional:
+class Provisional(Tessellation):
     """A niche for each different feature vector, so that no solution is lost before there are real niches.
 
     Where bounds of `features` are open, those of `space` are made up, and rows outside them are not counted.
     """
 
+    kind = "provisional"
     n_niches = 2**62
     counts_outside = False
 
@@ -34,18 +35,21 @@ class Provisional:
         self._factors = np.random.default_rng(0).integers(0, 2**63, features.n, dtype=np.uint64) * np.uint64(2)
         self._factors += np.uint64(1)
 
-    def niche_of(self, features: Any) -> Any:
-        """The niche of one feature vector (d,), or of each of (n, d) rows, in feature units."""
-        rows = np.array(as_floats("features", features, f"numbers of shape (n, {self.space.n})"), ndmin=2)
-        niches = self.niches_of_unit(self.space.to_unit(rows))
-        return int(niches[0]) if np.ndim(features) == 1 else niches
-
     def niches_of_unit(self, unit: Floats) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows: 62 bits of a hash, which differ for different rows."""
         words = np.ascontiguousarray(unit + 0.0).view(np.uint64)  # -0.0 is 0.0
         words = (words ^ (words >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed: npt.NDArray[np.uint64] = (words ^ (words >> np.uint64(32))) @ self._factors
         return (mixed >> np.uint64(2)).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The features with their open bounds."""
+        return {"features": self.features.to_dict()}
+
+    @classmethod
+    def from_dict(cls, space: FeatureSpace, about: dict[str, Any]) -> Self:
+        """Made from the features with open bounds."""
+        return cls(space)
 
     def fingerprint(self) -> str:
         """A digest of the features and the known bounds."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_MOST_DRAWN = 200_000  # centroids that the page searches
 
 
 def checked_p(p: float | str) -> float:
@@ -50,7 +53,7 @@ def p_to_json(p: float) -> float | str:
     return "inf" if p == np.inf else p
 
 
-class VoronoiTessellation:
+class VoronoiTessellation(Tessellation):
     """Niches of a feature space: each holds the points nearer to its centroid than to any other.
 
     `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of
@@ -59,6 +62,8 @@ class VoronoiTessellation:
 
     Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
     """
+
+    kind = "voronoi"
 
     def __init__(
         self,
@@ -75,12 +80,8 @@ class VoronoiTessellation:
         self.centroids = _checked_centroids(space, centroids)
         self.unit_centroids: Floats = np.ascontiguousarray(space.to_unit(self.centroids))
         self.centroids.flags.writeable = False  # unit_centroids go to compiled code, which would be compiled again
+        self.n_niches = len(self.centroids)
         self.record = record
-
-    @property
-    def n_niches(self) -> int:
-        """Number of niches."""
-        return len(self.centroids)
 
     @functools.cached_property
     def index(self) -> Index:
@@ -100,15 +101,8 @@ class VoronoiTessellation:
         The nearest centroid, the lowest niche on ties; rows outside the bounds go to the nearest niche as well.
         Raises ValueError for a wrong shape and for NaN or infinity.
         """
-        rows = as_floats("features", features, f"numbers of shape ({self.space.n},) or (n, {self.space.n})")
-        if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
-            raise ValueError(f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}")
-        features = rows.reshape(-1, self.space.n)
-        if not np.isfinite(features).all():
-            row = int(np.argmin(np.isfinite(features).all(axis=1)))
-            raise ValueError(f"features: expected finite values, got {features[row]} in row {row}")
-        niches = self.niches_of_unit(self.space.to_unit(features), threads)
-        return int(niches[0]) if rows.ndim == 1 else niches
+        niches = self.niches_of_unit(self._unit_rows(features), threads)
+        return int(niches[0]) if np.ndim(features) == 1 else niches
 
     def niches_of_unit(self, unit: Floats, threads: int | None = None) -> Ints:
         """The niche of each of (n, d) unit-scaled rows, which are trusted to be finite."""
@@ -134,6 +128,30 @@ class VoronoiTessellation:
         from tesselite.tessellation.quality import measure_quality
 
         return measure_quality(self, n_samples, seed, threads, samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The norm; the centroids are the block."""
+        return {"p": p_to_json(self.p)}
+
+    @classmethod
+    def from_dict(cls, space: FeatureSpace, about: dict[str, Any]) -> Self:
+        """The tessellation of a norm `p` and `centroids`."""
+        return cls(space, about["centroids"], p=about["p"])
+
+    @property
+    def block(self) -> Floats | None:
+        """The centroids."""
+        return self.centroids
+
+    def keep(self, file: Path) -> None:
+        """Write the centroids."""
+        self.save(file)
+
+    def drawing(self) -> dict[str, Any] | None:
+        """Centroids, unless they are very many, or their norm costly to search."""
+        if self.p < 1 or self.n_niches > _MOST_DRAWN:
+            return None
+        return {"centroids": self.unit_centroids.astype(np.float32).ravel(), "p": p_to_json(self.p)}
 
     def save(self, path: str | Path) -> None:
         """Write a file: `.parquet` with full provenance, `.npy`, or the authors' text format `.dat` / `.txt`."""

@@ -13,16 +13,13 @@ import numpy.typing as npt
 from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.report.principal import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
-from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
 Floats = npt.NDArray[np.float64]
 
 _FEW_NICHES = 20_000
 _PIXELS = (720, 1100)  # a side, for few niches and for many
 _PLACES = 101
-_MOST_CENTROIDS = 200_000
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
@@ -57,18 +54,12 @@ def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32]:
 def describe_cells(tessellation: Tessellation, arrays: PackedArrays) -> dict[str, Any] | None:
     """What the page finds the niche of a place with, at any zoom; None unless there are two features.
 
-    Cells of a grid need no data, Voronoi cells their centroids. A picture serves where there are too many centroids,
-    where their norm is costly to search (p < 1), and for tessellations of other kinds.
+    A picture serves where the tessellation does not say how.
     """
     if tessellation.space.n != 2 or tessellation.n_niches > 2**53:  # whole numbers that a browser can count
         return None
-    if isinstance(tessellation, GridTessellation):
-        return {"grid": list(tessellation.shape), "shift": tessellation.shift}
-    few = tessellation.n_niches <= _MOST_CENTROIDS
-    if isinstance(tessellation, VoronoiTessellation) and tessellation.p >= 1 and few:
-        centroids = arrays.add(tessellation.unit_centroids.astype(np.float32).ravel())
-        return {"centroids": centroids, "p": p_to_json(tessellation.p)}
-    return {"picture": arrays.add(from_row_above(niche_picture(tessellation)))}
+    drawing = tessellation.drawing() or {"picture": from_row_above(niche_picture(tessellation))}
+    return {name: arrays.add(value) if isinstance(value, np.ndarray) else value for name, value in drawing.items()}
 
 
 def from_row_above(picture: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
