@@ -17,7 +17,7 @@ from tesselite import __version__
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.base.atomic import regular_bytes, write_atomically
-from tesselite.bench.benchmarks import BENCHMARKS, SHORT, Benchmark
+from tesselite.bench.benchmarks import ALGORITHMS, BENCHMARKS, SHORT, Benchmark
 from tesselite.bench.published import PUBLISHED, PUBLISHED_EVALUATIONS, PUBLISHED_RUNS, SOURCES, Published
 from tesselite.paper.reproduce import read_trials
 from tesselite.paper.studies import Study
@@ -137,23 +137,32 @@ def _for_people(table: Table) -> Table:
     return Table((*_HEAD[1:], "coverage %", "QD score"), rows)
 
 
+_MARKS = {
+    "MAP-Elites (iso+line)": "s",
+    "CMA-MAE": "D",
+    "discount model search": "^",
+}  # published figures that are drawn
+
+
 def _curves(benchmark: Benchmark, several: Sequence[Runs], path: Path) -> Path:
     """Coverage and QD score over evaluations: mean of the runs, a band from the lowest to the highest."""
-    with figure(10.0, 4.0) as made:
+    labels = [label for label, _ in ALGORITHMS.values()]
+    known = [*labels, *dict.fromkeys(runs.label for runs in several if runs.label not in labels)]
+    with figure(10.0, 4.2) as made:
         for ax, column, label, unit in zip(
             made.subplots(1, 2), _COLUMNS, ("coverage %", "QD score"), (100.0, 1.0), strict=True
         ):
-            for number, runs in enumerate(several):
+            for runs in several:
                 at = np.array(runs.progress[0]["evaluations"], dtype=np.float64)
                 values = unit * np.array([np.interp(at, run["evaluations"], run[column]) for run in runs.progress])
-                look: dict[str, Any] = {"color": LINES[number % len(LINES)], "linestyle": "--" if runs.theirs else "-"}
-                ax.plot(at, values.mean(axis=0), label=runs.label, linewidth=1.6, **look)
-                ax.fill_between(
-                    at, values.min(axis=0), values.max(axis=0), color=look["color"], alpha=0.18, linewidth=0
-                )
-            _mark_published(ax, PUBLISHED.get(benchmark.name, ()), several, column, unit)
+                colour = LINES[known.index(runs.label) % len(LINES)]
+                style = "--" if runs.theirs else "-"
+                ax.plot(at, values.mean(axis=0), label=runs.label, linewidth=1.6, color=colour, linestyle=style)
+                ax.fill_between(at, values.min(axis=0), values.max(axis=0), color=colour, alpha=0.18, linewidth=0)
+            if max(runs.evaluations for runs in several) >= PUBLISHED_EVALUATIONS:
+                _mark_published(ax, PUBLISHED.get(benchmark.name, ()), column, unit)
             ax.set(xlabel="evaluations", ylabel=label, ylim=(0, None))
-            ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+            ax.ticklabel_format(axis="both", style="sci", scilimits=(0, 5), useMathText=True)
             ax.grid(alpha=0.25)
         made.suptitle(benchmark.label, fontsize=11)
         handles, labels = made.axes[0].get_legend_handles_labels()
@@ -161,16 +170,13 @@ def _curves(benchmark: Benchmark, several: Sequence[Runs], path: Path) -> Path:
         return save(made, path)
 
 
-def _mark_published(ax: Any, rows: Sequence[Published], several: Sequence[Runs], column: str, unit: float) -> None:
-    """Diamonds at the end of the published budget, where the curves reach it, for what needs no gradients."""
-    if max(runs.evaluations for runs in several) < PUBLISHED_EVALUATIONS:
-        return
+def _mark_published(ax: Any, rows: Sequence[Published], column: str, unit: float) -> None:
+    """A mark at the end of the published budget for each published figure that is drawn."""
     for row in rows:
-        if row.algorithm in ("CMA-MAE", "discount model search", "MAP-Elites (iso+line)") and not row.gradients:
-            at = PUBLISHED_EVALUATIONS, unit * getattr(row, column)
-            ax.plot(*at, linestyle="", marker="D", markersize=5, color="0.25", clip_on=False, zorder=5)
-            said, look = f"{row.algorithm} ({row.source})", {"ha": "right", "fontsize": 6.5, "color": "0.25"}
-            ax.annotate(said, at, (-6, -9), textcoords="offset points", **look)
+        if row.algorithm in _MARKS:
+            look = {"marker": _MARKS[row.algorithm], "markersize": 6, "color": "0.25", "linestyle": ""}
+            said = f"{row.algorithm}, published ({row.source})"
+            ax.plot([PUBLISHED_EVALUATIONS], [unit * getattr(row, column)], label=said, clip_on=False, zorder=5, **look)
 
 
 _ABOUT = (
