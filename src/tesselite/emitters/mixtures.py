@@ -21,6 +21,7 @@ from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 _EXPLORATION = 0.05  # how much the bandit prefers emitters that it has tried little
+SPLITS = "splits"  # the name of what `finders` needs, in the state of a mixture
 _MEMORY = 0.995  # what the bandit still knows of a batch one batch later
 
 
@@ -40,6 +41,7 @@ class Mixture(Emitter):
         self._given = given
         self.wants_improvement = any(part.wants_improvement for part in self.parts)
         self._counts = [0] * len(self.parts)  # how many rows of each are out
+        self._splits: list[list[int]] = []  # from which evaluation on a batch had how many rows of each
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
         """Get all ready, each with a seed of its own."""
@@ -48,7 +50,7 @@ class Mixture(Emitter):
             words = np.random.SeedSequence(seed, spawn_key=(int(Purpose.EMITTER), 1, k)).generate_state(1, np.uint64)
             part.begin(space, int(words[0]))
         self.batch_size = self._largest_batch()
-        self._counts = [0] * len(self.parts)
+        self._counts, self._splits = [0] * len(self.parts), []
 
     def _largest_batch(self) -> int | None:
         """The largest batch in which no emitter has to give more than it can; None if all can give any number."""
@@ -72,6 +74,7 @@ class Mixture(Emitter):
     def ask(self, archive: Archive, n: int, first: int) -> Rows:
         """The rows of the first emitter, then those of the second, and so on."""
         counts, rows = self.split(n), []
+        self._note(first, counts)
         for part, count in zip(self.parts, counts, strict=True):
             if count:
                 part.threads = self.threads
@@ -79,6 +82,14 @@ class Mixture(Emitter):
                 first += count
         self._counts = counts
         return np.concatenate(rows)
+
+    def _note(self, first: int, counts: list[int]) -> None:
+        """Note how the batch from evaluation `first` on is split, unless the batches before it were split so."""
+        while self._splits and self._splits[-1][0] >= first:  # asked again
+            self._splits.pop()
+        last = self._splits[-1] if self._splits else None
+        if last is None or last[1:] != counts or (first - last[0]) % sum(counts):
+            self._splits.append([first, *counts])
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
         """Tell each emitter of its own rows; of the random ones of the beginning, all."""
@@ -98,8 +109,9 @@ class Mixture(Emitter):
             part.niches_changed(before, after)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """What all remember, by their numbers."""
-        return {f"{k}.{name}": values for k, part in enumerate(self.parts) for name, values in part.state().items()}
+        """What all remember, by their numbers, and who has given which evaluations."""
+        kept = {f"{k}.{name}": values for k, part in enumerate(self.parts) for name, values in part.state().items()}
+        return kept | {SPLITS: np.array(self._splits, np.int64).reshape(-1, 1 + len(self.parts))}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Take back what `state` returned."""
@@ -107,6 +119,7 @@ class Mixture(Emitter):
             start = f"{k}."
             part.restore({name.removeprefix(start): v for name, v in state.items() if name.startswith(start)})
         self._counts = [0] * len(self.parts)
+        self._splits = state[SPLITS].tolist() if SPLITS in state else []
 
     def __str__(self) -> str:
         texts = [str(part) for part in self.parts]
@@ -184,6 +197,19 @@ def _rows(evaluated: Evaluation, added: Added, start: int, stop: int) -> tuple[E
         Evaluation(evaluated.fitness[part], evaluated.features[part], evaluated.valid[part], reasons),
         Added(added.status[part], added.niches[part], gained),
     )
+
+
+def finders(splits: npt.NDArray[np.int64], evaluations: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Which emitter of a mixture gave each of some evaluations (n,), by its number; -1 for random and given solutions.
+
+    `splits` (m, 1 + emitters) are of its state: the first evaluation from which on batches have so many rows of each.
+    """
+    if not len(splits):
+        return np.full(len(evaluations), -1)
+    row = np.searchsorted(splits[:, 0], evaluations, side="right") - 1
+    ends = splits[row, 1:].cumsum(axis=1)
+    within = (evaluations - splits[row, 0]) % ends[:, -1]
+    return np.where(row < 0, -1, (within[:, None] >= ends).sum(axis=1))
 
 
 def mixture(shares: Mapping[Emitter, float]) -> Emitter:

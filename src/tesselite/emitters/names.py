@@ -83,6 +83,16 @@ def _value(text: str) -> Any:
     return text
 
 
+def parts_of(text: str) -> list[str]:
+    """Short names for the emitters of a mixture or a bandit, by its text; empty for any other emitter."""
+    name, _, rest = text.partition(":")
+    if name not in _OF_SEVERAL:
+        return []
+    texts = [part for _, part in _shares(rest)]
+    short = [part.partition(":")[0] for part in texts]
+    return short if len(set(short)) == len(short) else texts
+
+
 def imported_operator(text: str) -> str:
     """The module:name of the operator that `by_name` would import for a text; empty if it would import none."""
     name, _, rest = text.partition(":")

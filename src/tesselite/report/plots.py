@@ -36,9 +36,19 @@ from tesselite.report.parallel_axes import draw_parallel
 from tesselite.report.style import LINES
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
+from tesselite.search.map_elites import MapElites, found_by
 from tesselite.tessellation.protocol import Tessellation
 
-__all__ = ["archive", "best_performance", "expected_quality", "niches", "pairs", "parallel_axes", "progress"]
+__all__ = [
+    "archive",
+    "best_performance",
+    "emitters",
+    "expected_quality",
+    "niches",
+    "pairs",
+    "parallel_axes",
+    "progress",
+]
 
 _LEVELS = 400  # points of a curve of expected quality
 
@@ -148,6 +158,33 @@ def progress(source: Any, ax: Any = None, *, measure: str = "qd_score", color: A
     ax.set_ylabel(MEASURES[measure])
     label_evaluations(ax)
     from_zero(ax, np.concatenate(drawn))
+    return _with_legend(ax)
+
+
+def emitters(source: Any, ax: Any = None) -> Any:
+    """Draw how many of a run's elites each emitter of a mixture or a bandit had found, over evaluations, stacked.
+
+    `source` is a run, or the folder of one. ValueError if it has one emitter only. Returns the axes.
+    """
+    if _is_path(source):
+        archive, state = run_archive(Path(source))
+        text, spent = RunFolder.open(Path(source)).read().plan.emitter, int((state or {}).get("evaluations", 0))
+    elif isinstance(search := getattr(source, "search", source), MapElites):
+        archive, state, text, spent = search.archive, search.state(), str(search.emitter), search.evaluations
+    else:
+        raise ValueError(f"source: expected a run or the folder of one, got {source!r:.80}")
+    evaluations = archive.elites().evaluations
+    found = found_by(text, state, evaluations)
+    if found is None:
+        raise ValueError(f"source: expected a run with several emitters (a mixture or a bandit), got {text}")
+    names, of = found
+    at = np.linspace(0, spent, 201)
+    counts = [np.searchsorted(np.sort(evaluations[of == k]), at) for k in range(len(names))]
+    ax = _axes(ax)
+    ax.stackplot(at, counts, labels=names, colors=[LINES[k % len(LINES)] for k in range(len(names))], alpha=0.75)
+    ax.set_ylabel("elites, by the emitter that found them")
+    ax.margins(x=0.0)
+    label_evaluations(ax)
     return _with_legend(ax)
 
 

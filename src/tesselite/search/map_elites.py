@@ -26,7 +26,8 @@ from tesselite.base.numbers import as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.emitters.emitter import Emitter
-from tesselite.emitters.names import emitter_of
+from tesselite.emitters.mixtures import SPLITS, finders
+from tesselite.emitters.names import emitter_of, parts_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
@@ -64,6 +65,21 @@ class Change:
 def saved_changes(saved: dict[str, Any] | None) -> list[Change]:
     """Those of a search whose state is this, as `archive.file.load_checkpoint` gives it."""
     return [Change.from_dict(about) for about in (saved or {}).get("changes", [])]
+
+
+def found_by(
+    emitter: str, saved: dict[str, Any] | None, evaluations: npt.NDArray[np.int64]
+) -> tuple[list[str], npt.NDArray[np.int64]] | None:
+    """Which of several emitters found the elites of these evaluations: names, and a number of them for each.
+
+    The first name is for random and given solutions. `saved` is the state of a search as `load_checkpoint` gives it,
+    `emitter` the text of its emitter. None if it has only one.
+    """
+    splits = (saved or {}).get("emitter", {}).get(SPLITS)
+    names = parts_of(emitter)
+    if splits is None or not names:
+        return None
+    return ["random", *names], 1 + finders(_decoded(splits), evaluations)
 
 
 def changes_in_words(changes: Sequence[Change]) -> str:
@@ -240,7 +256,7 @@ class MapElites:
             raise RuntimeError("tell: ask(n) for solutions first")
         return self._asked
 
-    def _state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """What a search is beside its archive; with the seed, it decides everything that is still to come."""
         state: dict[str, Any] = {
             "evaluations": self.evaluations,
@@ -271,7 +287,7 @@ class MapElites:
         """
         from tesselite.archive.file import save_archive
 
-        return save_archive(self.archive, Path(path), search=self._state(), embed=embed or bool(self.changes))
+        return save_archive(self.archive, Path(path), search=self.state(), embed=embed or bool(self.changes))
 
     def restore(self, path: str | Path) -> None:
         """Bring this search, made with the same arguments as the saved one, to the saved state.
@@ -284,7 +300,7 @@ class MapElites:
         archive, saved = load_checkpoint(Path(path), self.archive.tessellation)
         if saved is None:
             raise ValueError(f"{path}: an archive, but not the checkpoint of a search")
-        ours, theirs = self._state() | _kind(self.archive), saved | _kind(archive)
+        ours, theirs = self.state() | _kind(self.archive), saved | _kind(archive)
         for name in (*ours, "start"):
             if name not in _GROWING and ours.get(name) != theirs.get(name):
                 raise ValueError(f"{path}: saved by a search with {name} {theirs.get(name)}, this has {ours.get(name)}")

@@ -23,7 +23,7 @@ from tesselite.report.principal import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
-from tesselite.search.map_elites import Change, changes_in_words, saved_changes
+from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
 from tesselite.spaces.variables import Variable
 from tesselite.tessellation.protocol import Tessellation
 
@@ -63,6 +63,7 @@ class RunData:
     assessed: npt.NDArray[np.bool_] | None = None
     notes: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    search: dict[str, Any] | None = None  # the state of the search
 
     @property
     def plan(self) -> Plan:
@@ -86,6 +87,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
         run.changes = saved_changes(search)
+        run.search = search
     finished = run.evaluations >= stored.plan.evaluations
     run.evaluations = place.count_finished(stored, run.evaluations)
     if finished:
@@ -257,6 +259,8 @@ def _describe_archive(
         "named": bool(archive.variables),
         "variables": _variables(archive, run.problem),
     }
+    if (found := found_by(run.plan.emitter, run.search, elites.evaluations)) is not None:
+        described["emitters"] = {"names": found[0], "of": arrays.add(whole_numbers(found[1]))}
     cells = describe_cells(archive.tessellation, arrays)
     if cells is not None:
         described["cells"] = cells

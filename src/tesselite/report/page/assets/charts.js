@@ -60,6 +60,28 @@
     box.parentElement.remove();
   };
 
+  // Of one run with several emitters: how many of its elites each had found, as time went on.
+  const by_emitter = (parent, against) => {
+    const run = Page.document.runs.length === 1 && Page.document.runs[0];
+    if (!run || !run.archive || !run.archive.emitters || run.progress.evaluations.length < 2) return drop("progress-emitters");
+    const { names, of } = run.archive.emitters, at = run.progress.evaluations;
+    const counts = names.map(() => new Array(at.length).fill(0));
+    const order = Uint32Array.from(of.keys()).sort((a, b) => run.archive.evaluations[a] - run.archive.evaluations[b]);
+    let next = 0;
+    at.forEach((evaluations, i) => {
+      if (i) counts.forEach((row) => { row[i] = row[i - 1]; });
+      while (next < order.length && run.archive.evaluations[order[next]] < evaluations) counts[of[order[next++]]][i] += 1;
+    });
+    const traces = names.map((name, k) => ({
+      x: run.progress[against], y: counts[k], type: "scatter", mode: "lines", stackgroup: "elites", name: Page.escaped(name), line: Page.colours.line(k),
+      hovertemplate: `%{y:,} elites<extra>${Page.escaped(name)}</extra>`,
+    }));
+    const said = `Elites by the emitter that found them: ${names.map((name, k) => `${name} ${Page.number(counts[k][at.length - 1])}`).join(", ")}.`;
+    return Page.chart(Page.chart_box(parent, "progress-emitters", "Elites by emitter"), said, traces, {
+      showlegend: true, legend: { orientation: "h", y: 1.18, font: { size: 11 } }, xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 },
+    });
+  };
+
   Page.progress = async () => {
     const against = Page.by("progress-against").value;
     const runs = Page.document.runs.filter((run) => run.progress.evaluations.length);
@@ -92,6 +114,7 @@
       const said = `${heading} against ${against}: ${with_values.slice(0, RUNS_SAID).map(course).join("; ")}${with_values.length > RUNS_SAID ? "; and more runs" : ""}.`;
       jobs.push(Page.chart(box, said, traces, { xaxis: { title: { text: against, font: { size: 11 }, standoff: 4 }, nticks: 5 }, yaxis: { tickformat: Page.tick_format(values, name === "coverage") } }));
     }
+    jobs.push(by_emitter(parent, against));
     await Promise.all(jobs);
   };
 }

@@ -64,6 +64,7 @@
     run.columns = () => [
       ["fitness", "fitness"],
       ["age", "age (evaluation that found it)"],
+      ...(archive.emitters ? [["emitter", "emitter that found it"]] : []),
       ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
       ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness in ${scenario.name}`]),
@@ -93,6 +94,11 @@
     const make = (key) => {
       if (key === "fitness") return measured("fitness", archive.fitness, true);
       if (key === "age") return measured("evaluation", archive.evaluations);
+      if (key === "emitter") {
+        const { names, of } = archive.emitters, axis = Page.axis({ low: 0, high: names.length - 1 });
+        axis.text = (number) => names[Math.round(number)] || "";
+        return { text: "emitter", values: of, axis, unit: Float32Array.from(of, axis.at) };
+      }
       const j = +key.split(" ")[1];
       if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
       if (key.startsWith("variable")) {

@@ -27,6 +27,7 @@
     }
     if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
+    if (run.archive.emitters) shown.push(["Found by", run.text("emitter", row)]);
     Page.fill(Page.by("elite-numbers"), ...shown.map(([name, text]) => Page.make("div", {}, Page.make("dt", {}, name), Page.make("dd", {}, text))));
   };
 
