@@ -9,8 +9,8 @@ from __future__ import annotations
 import operator
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from tesselite.archive import elitism
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
+from tesselite.spaces.records import Records, Values
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
@@ -111,18 +112,22 @@ class Added:
 
 @dataclass(frozen=True)
 class Elite:
-    """One elite: its niche, fitness, features (d,), solution (width,) and the evaluation that found it."""
+    """One elite: its niche, fitness, features (d,), solution (width,), the evaluation that found it, its records."""
 
     niche: int
     fitness: float
     features: Floats
     solution: Rows
     evaluation: int
+    records: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Elites:
-    """A table of m elites: niches (m,), fitness (m,), features (m, d), solutions (m, width), evaluations (m,)."""
+    """A table of m elites: niches (m,), fitness (m,), features (m, d), solutions (m, width), evaluations (m,).
+
+    `records` has an array (m, ...) for each thing that the problem records.
+    """
 
     niches: Ints
     fitness: Floats
@@ -131,6 +136,7 @@ class Elites:
     evaluations: Ints
     feature_names: tuple[str, ...]
     variables: tuple[Variable, ...] = ()
+    records: Values = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.niches)
@@ -142,15 +148,17 @@ class Elites:
             self.features[i],
             self.solutions[i],
             int(self.evaluations[i]),
+            {name: values[i] for name, values in self.records.items()},
         )
 
     def __iter__(self) -> Iterator[Elite]:
         return (self[i] for i in range(len(self)))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, the features, the solution.
+        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, features, records, the solution.
 
-        The values of a solution have the names that its space gave them, or x0, x1, ...
+        The values of a solution have the names that its space gave them, or x0, x1, ... Records that are arrays are
+        columns of lists.
         """
         table: dict[str, npt.NDArray[Any]] = {
             "niche": self.niches,
@@ -162,6 +170,10 @@ class Elites:
             while name in table:
                 name = f"feature {name}"
             table[name] = self.features[:, j]
+        for name, recorded in self.records.items():
+            while name in table:
+                name = f"record {name}"
+            table[name] = recorded if recorded.ndim == 1 else _lists(recorded)
         for j, name in enumerate(value_names(self.variables, self.solutions.shape[1], list(table))):
             values = self.solutions[:, j]
             table[name] = self.variables[j].shown(values) if self.variables else values
@@ -172,6 +184,20 @@ class Elites:
         import pandas  # type: ignore[import-untyped]
 
         return pandas.DataFrame(self.columns())
+
+
+def _same(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> bool:
+    """Whether two records are the same to the last bit."""
+    if ours.dtype.kind == "O":
+        return bool(ours.tolist() == theirs.tolist())
+    return ours.tobytes() == theirs.tobytes()
+
+
+def _lists(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Rows of several dimensions as a column of lists."""
+    column = np.empty(len(values), object)
+    column[:] = values.tolist()
+    return column
 
 
 class Archive:
@@ -192,6 +218,7 @@ class Archive:
         direction: Direction = "max",
         floor: float | None = None,
         variables: Sequence[Variable] = (),
+        records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
@@ -213,7 +240,9 @@ class Archive:
         self._n = 0
         self._niches: Ints = np.empty(0, np.int64)
         self._fitness: Floats = np.empty(0, np.float64)
-        self._features: Floats = np.empty((0, tessellation.space.n), np.float64)
+        self.records = records if isinstance(records, Records) else Records(records)
+        self._features: Floats = np.empty((0, tessellation.space.n + self.records.width), np.float64)  # and records
+        self._texts: Values = {name: np.empty(0, object) for name in self.records.texts}
         if not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
             raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
         self.width: int = int(width)  # number of values in a solution's row
@@ -271,7 +300,7 @@ class Archive:
         All that changes an archive begins with this: it raises ValueError if the rows are not as they were left.
         """
         keys, rows = self._index
-        capacity, d = len(self._fitness), self.tessellation.space.n
+        capacity, d = len(self._fitness), self.tessellation.space.n + self.records.width
         if not (
             self._n <= capacity == len(self._niches) == len(self._evaluations)
             and self._features.shape == (capacity, d)
@@ -290,6 +319,8 @@ class Archive:
                 new = np.empty((size, *old.shape[1:]), old.dtype)
                 new[: self._n] = old[: self._n]
                 setattr(self, name, new)
+            for name, texts in self._texts.items():
+                self._texts[name] = np.concatenate([texts[: self._n], np.full(size - self._n, "", object)])
         # The compiled loop fills every row there is room for, so the index must hold them all at most half full.
         if len(keys) and 2 * len(self._fitness) > len(keys):
             index = elitism.new_index(self.n_niches, len(self._fitness))
@@ -299,11 +330,20 @@ class Archive:
     def _row_bytes(self) -> int:
         return self.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
 
-    def add(self, solutions: Any, fitness: Any, features: Any, *, evaluation: int = 0) -> Added:
+    def add(
+        self,
+        solutions: Any,
+        fitness: Any,
+        features: Any,
+        *,
+        evaluation: int = 0,
+        records: Mapping[str, Any] | None = None,
+    ) -> Added:
         """Offer n candidates, in order: solutions (n, width), fitness (n,), features (n, d) in feature units.
 
         Exactly what inserting them one by one gives. Rows whose fitness or features are not finite are invalid:
-        counted and refused. `evaluation` numbers the first row; the others follow. Raises ValueError on other shapes.
+        counted and refused. `evaluation` numbers the first row; the others follow. `records` has an array (n, ...) for
+        each thing that this archive records. Raises ValueError on other shapes.
         """
         d = self.tessellation.space.n
         try:
@@ -321,7 +361,8 @@ class Archive:
         if not isinstance(evaluation, int | np.integer) or abs(evaluation) >= 2**62:
             raise ValueError(f"evaluation: expected a whole number, got {evaluation!r:.80}")
         with uninterrupted():
-            return self.add_evaluated(solutions, Evaluation.of(fitness, features), evaluation)
+            evaluated = Evaluation.of(fitness, features, records=dict(records or {}))
+            return self.add_evaluated(solutions, evaluated, evaluation)
 
     def add_evaluated(
         self, solutions: Rows, evaluated: Evaluation, evaluation: int, *, improvement: bool = False
@@ -355,7 +396,11 @@ class Archive:
             niches = np.where(valid, niches, -1)
         status = np.empty(n, np.int64)
         rows = (solutions if solutions.flags.carray else np.array(solutions, order="C")).view(np.uint8)
-        candidates = elitism.Candidates(niches, evaluated.fitness, evaluated.features, rows)
+        recorded = self.records.checked(evaluated.records, n)
+        columns = evaluated.features
+        if self.records.width:
+            columns = np.concatenate([columns, self.records.packed(recorded, n)], axis=1)
+        candidates = elitism.Candidates(niches, evaluated.fitness, columns, rows)
         with self.one_at_a_time:
             self.reserve(n)
             gained = self._improvement(niches, evaluated.fitness) if improvement else None
@@ -368,11 +413,22 @@ class Archive:
                     f"got {niches[-1 - filled]} for {evaluated.features[-1 - filled]}"
                 )
             self._n = filled
+            if self._texts:
+                self._note_texts(recorded, niches, status, evaluation)
             if evaluated.reasons:
                 self.count_invalid(evaluated.count_reasons())
             if self.tessellation.counts_outside:
                 self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
+
+    def _note_texts(self, recorded: Values, niches: Ints, status: Ints, evaluation: int) -> None:
+        """Keep the texts of rows that were just inserted and that no later one of the batch has replaced."""
+        entered = np.flatnonzero((status == elitism.NEW) | (status == elitism.IMPROVED))
+        rows = np.empty(len(entered), np.int64)
+        elitism.find_rows(*self._index, niches[entered], rows)
+        stayed = self._evaluations[rows] == evaluation + entered
+        for name, texts in self._texts.items():
+            texts[rows[stayed]] = recorded[name][entered[stayed]]
 
     def count_invalid(self, reasons: Counter[str]) -> None:
         """Count refused rows by reason; of very many reasons, those that come later together."""
@@ -421,23 +477,19 @@ class Archive:
     # -- looking at elites -----------------------------------------------------------------------------------------
 
     def _elite(self, row: int) -> Elite:
-        return Elite(
-            int(self._niches[row]),
-            float(self._fitness[row]),
-            self._features[row].copy(),
-            self._solutions[row].copy(),
-            int(self._evaluations[row]),
-        )
+        return self._take(np.array([row]))[0]
 
     def _take(self, rows: npt.NDArray[np.intp]) -> Elites:
+        d = self.tessellation.space.n
         return Elites(
             self._niches[rows],
             self._fitness[rows],
-            self._features[rows],
+            self._features[rows, :d],
             self._solutions[rows],
             self._evaluations[rows],
             self.tessellation.space.names,
             self.variables,
+            self.records.unpacked(self._features[rows, d:], {name: t[rows] for name, t in self._texts.items()}),
         )
 
     def elites(self) -> Elites:
@@ -481,7 +533,7 @@ class Archive:
         wanted = as_floats("features", features, f"{space.n} finite numbers")
         if wanted.shape != (space.n,) or not np.isfinite(wanted).all():
             raise ValueError(f"features: expected {space.n} finite numbers, got {features!r:.80}")
-        away = space.to_unit(self._features[: self._n]) - space.to_unit(wanted[None])
+        away = space.to_unit(self._features[: self._n, : space.n]) - space.to_unit(wanted[None])
         return self._elite(int(np.argmin(np.einsum("ij,ij->i", away, away))))
 
     def sample(self, n: int, rng: np.random.Generator) -> Elites:
@@ -505,8 +557,8 @@ class Archive:
         """
         if not isinstance(other, Archive):
             raise ValueError(f"merge: expected an Archive, got {other!r:.80}")
-        if other.direction != self.direction or other.dtype != self.dtype:
-            raise ValueError("merge: expected an archive of the same direction and dtype")
+        if other.direction != self.direction or other.dtype != self.dtype or other.records != self.records:
+            raise ValueError("merge: expected an archive of the same direction, dtype and records")
         if (
             other.width != self.width
             or other.n_niches != self.n_niches
@@ -531,6 +583,8 @@ class Archive:
         self._n += int(new.sum())
         for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
             getattr(self, name)[rows[taken]] = getattr(other, name)[: len(other)][taken]
+        for name, texts in self._texts.items():
+            texts[rows[taken]] = other._texts[name][: len(other)][taken]
         elitism.set_rows(*self._index, self._niches[: self._n])
         return int(taken.sum())
 
@@ -541,28 +595,29 @@ class Archive:
             self._features[row].tobytes(),
             self._solutions[row].tobytes(),
             int(self._evaluations[row]),
+            *(texts[row] for texts in self._texts.values()),
         )
 
     def equals(self, other: Archive) -> bool:
         """Whether both hold the same elites, in the same order of filling, to the last bit."""
         ours, theirs = self.in_order_of_filling(), other.in_order_of_filling()
         names = ("niches", "fitness", "features", "solutions", "evaluations")
-        return self.direction == other.direction and all(
-            getattr(ours, name).tobytes() == getattr(theirs, name).tobytes() for name in names
+        return (
+            (self.direction, self.records) == (other.direction, other.records)
+            and all(getattr(ours, name).tobytes() == getattr(theirs, name).tobytes() for name in names)
+            and all(_same(values, theirs.records[name]) for name, values in ours.records.items())
         )
 
-    def empty_copy(self) -> Archive:
-        """An empty archive on the same tessellation, of the same kind."""
-        return self._empty_on(self.tessellation)
-
-    def _empty_on(self, tessellation: Tessellation) -> Archive:
+    def empty_copy(self, tessellation: Tessellation | None = None) -> Archive:
+        """An empty archive of the same kind, on the same tessellation or another one."""
         return Archive(
-            tessellation,
+            self.tessellation if tessellation is None else tessellation,
             self.width,
             dtype=self.dtype,
             direction=self.direction,
             floor=self.floor,
             variables=self.variables,
+            records=self.records,
         )
 
     def copy(self) -> Archive:
@@ -582,10 +637,10 @@ class Archive:
         if names != self.tessellation.space.names:
             ours = ", ".join(self.tessellation.space.names[:6])
             raise ValueError(f"tessellation: expected one of the features {ours}, got {', '.join(names[:6])}")
-        moved = self._empty_on(tessellation)
-        elites = self.in_order_of_filling()
+        moved, elites = self.empty_copy(tessellation), self.in_order_of_filling()
+        evaluated = Evaluation.of(elites.fitness, elites.features, records=elites.records)
         with uninterrupted():
-            moved.add_evaluated(elites.solutions, Evaluation.of(elites.fitness, elites.features), 0)
+            moved.add_evaluated(elites.solutions, evaluated, 0)
         kept = moved._evaluations[: len(moved)].copy()  # rows were numbered from 0
         moved._evaluations[: len(moved)] = elites.evaluations[kept]
         moved.invalid, moved.out_of_bounds = Counter(self.invalid), self.out_of_bounds
@@ -623,6 +678,7 @@ class Archive:
         if not (np.isfinite(fitness).all() and np.isfinite(features).all()):
             raise ValueError("restore: expected elites with finite fitness and features")
         evaluations = _checked_integers("restore: expected evaluations", elites.evaluations, n)
+        recorded = self.records.checked(elites.records, n)
         niches = np.sort(_checked_integers("restore: expected niches", elites.niches, n))
         if n and not (niches[0] >= 0 and niches[-1] < self.n_niches and (niches[1:] > niches[:-1]).all()):
             raise ValueError(f"restore: expected niches from 0 to {self.n_niches - 1}, each once")
@@ -630,7 +686,10 @@ class Archive:
             self.reserve(n)
             self._niches[:n] = elites.niches
             self._fitness[:n] = fitness
-            self._features[:n] = features
+            self._features[:n, :d] = features
+            self._features[:n, d:] = self.records.packed(recorded, n)
+            for name, texts in self._texts.items():
+                texts[:n] = recorded[name]
             self._solutions[:n] = solutions
             self._evaluations[:n] = evaluations
             elitism.set_rows(*self._index, self._niches[:n])

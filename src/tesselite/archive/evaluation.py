@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_floats, is_plain, shown
+from tesselite.spaces.records import Values
 
 Direction = Literal["max", "min"]
 
@@ -51,7 +52,7 @@ class Evaluation:
 
     `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive;
     `reasons` maps its index to why. Its fitness and features are NaN. `first_error` is the traceback of the first
-    exception in a user's function, or empty.
+    exception in a user's function, or empty. `records` are what the problem tells beside (see `spaces.records`).
     """
 
     fitness: npt.NDArray[np.float64]
@@ -59,17 +60,23 @@ class Evaluation:
     valid: npt.NDArray[np.bool_]
     reasons: dict[int, str] = field(default_factory=dict)
     first_error: str = ""
+    records: Values = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, fitness: Any, features: Any, reasons: dict[int, str] | None = None, first_error: str = ""
+        cls,
+        fitness: Any,
+        features: Any,
+        reasons: dict[int, str] | None = None,
+        first_error: str = "",
+        records: Values | None = None,
     ) -> Evaluation:
         """An evaluation in which the rows named in `reasons`, and all that are not finite, are invalid."""
         fitness = np.array(fitness, dtype=np.float64, order="C")
         features = np.array(features, dtype=np.float64, order="C")
         good_fitness, good_features = np.isfinite(fitness), np.isfinite(features)
         if not reasons and good_fitness.all() and good_features.all():  # as nearly always
-            return cls(fitness, features, good_fitness, {}, first_error)
+            return cls(fitness, features, good_fitness, {}, first_error, records or {})
         reasons = dict(reasons or {})
         valid = good_fitness & good_features.all(axis=1)
         for i in np.flatnonzero(~valid).tolist():
@@ -78,7 +85,7 @@ class Evaluation:
             valid[list(reasons)] = False
             fitness[~valid] = np.nan
             features[~valid] = np.nan
-        return cls(fitness, features, valid, reasons, first_error)
+        return cls(fitness, features, valid, reasons, first_error, records or {})
 
     @classmethod
     def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
@@ -93,11 +100,12 @@ class Evaluation:
             np.concatenate([part.valid for part in parts]),
             reasons,
             next((part.first_error for part in parts if part.first_error), ""),
+            {name: np.concatenate([part.records[name] for part in parts]) for name in parts[0].records},
         )
 
     def without(self, refused: dict[int, str]) -> Evaluation:
         """The same with these rows invalid for these reasons; a row that has one keeps it."""
-        return Evaluation.of(self.fitness, self.features, {**refused, **self.reasons}, self.first_error)
+        return Evaluation.of(self.fitness, self.features, {**refused, **self.reasons}, self.first_error, self.records)
 
     def __len__(self) -> int:
         return len(self.fitness)
@@ -133,7 +141,9 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
         )
     if not evaluated.reasons and all_valid(fitness, features, valid):  # as nearly always
         same = fitness is evaluated.fitness and features is evaluated.features and valid is evaluated.valid
-        return evaluated if same else Evaluation(fitness, features, valid, {}, evaluated.first_error)
+        if same:
+            return evaluated
+        return Evaluation(fitness, features, valid, {}, evaluated.first_error, evaluated.records)
     reasons = {}
     for i, reason in evaluated.reasons.items():
         if not isinstance(i, int | np.integer) or not 0 <= i < n:
@@ -142,4 +152,4 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     finite = np.isfinite(fitness) & np.isfinite(features).all(axis=1)
     for i in np.flatnonzero(finite & ~valid).tolist():
         reasons.setdefault(i, MARKED_INVALID)
-    return Evaluation.of(fitness, features, reasons, evaluated.first_error)
+    return Evaluation.of(fitness, features, reasons, evaluated.first_error, evaluated.records)

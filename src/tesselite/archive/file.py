@@ -10,6 +10,7 @@ on the clock is written, so equal searches give equal bytes.
 from __future__ import annotations
 
 import base64
+import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ from tesselite.base.arrow import (
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
 from tesselite.tessellation.own import description_of, from_description
@@ -129,15 +131,23 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     for j, name in enumerate(elites.feature_names):
         columns[_column(name)] = features[:, j]
     solutions, variables = elites.solutions[by_niche], archive.variables
-    for j, name in enumerate(value_names(variables, 0, [*columns, *_RESERVED])):
+    lists: dict[str, Any] = {}
+    recorded = zip(_record_columns(elites.feature_names, archive.records), elites.records.values(), strict=True)
+    for name, values in recorded:
+        if values.ndim > 1:
+            flat = to_column(values[by_niche].reshape(-1))
+            lists[name] = pa.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))
+        else:
+            columns[name] = values[by_niche]
+    for j, name in enumerate(value_names(variables, 0, [*columns, *lists, *_RESERVED])):
         columns[name] = variables[j].shown(solutions[:, j])
-    table = pa.table({name: to_column(values) for name, values in columns.items()})
+    table = pa.table({**{name: to_column(values) for name, values in columns.items()}, **lists})
     if not variables:
         flat = to_column(solutions.reshape(-1))
         table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
     described = describe_tessellation(archive.tessellation, embed=embed)
     about = {
-        "format": FORMAT if variables else 2,
+        "format": FORMAT if variables or archive.records else 2,
         "version": __version__,
         "direction": archive.direction,
         "floor": archive.floor,
@@ -150,6 +160,8 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
     }
     if variables:
         about["variables"] = [variable.to_dict() for variable in variables]
+    if archive.records:
+        about["records"] = archive.records.to_list()
     about = sealed(about, columns_of(table))
     block = archive.tessellation.block if "centroids" in described else None
     write_atomically(path, lambda part: write_parquet(table, about, part, block))
@@ -213,12 +225,15 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
         direction=about["direction"],
         floor=about["floor"],
         variables=[Variable.from_dict(variable) for variable in about.get("variables", ())],
+        records=Records.from_list(about.get("records", ())),
     )
     names = archive.tessellation.space.names
     filled = np.argsort(from_column(table["order"]))
     if not np.array_equal(from_column(table["order"])[filled], np.arange(len(filled))):
         raise ValueError("expected the order of filling to be 0, 1, 2, ... in some order")
-    solutions = solution_rows(table, archive.variables, archive.width, archive.dtype, names)
+    recorded = _read_records(table, archive.records, names)
+    taken = [*map(_column, names), *_record_columns(names, archive.records), *_RESERVED]
+    solutions = _solution_rows(table, archive.variables, archive.width, archive.dtype, taken)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
         features[:, j] = from_column(table[_column(name)])
@@ -231,6 +246,7 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
             from_column(table["evaluation"])[filled],
             names,
             archive.variables,
+            {name: values[filled] for name, values in recorded.items()},
         )
     )
     archive.invalid = Counter(about["invalid"])
@@ -238,14 +254,38 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
     return archive
 
 
-def solution_rows(
-    table: Any, variables: Sequence[Variable], width: int, dtype: np.dtype[Any], features: Sequence[str]
+def _record_columns(features: Sequence[str], records: Records) -> list[str]:
+    """The columns of records: one that is called like another column gets a prefix."""
+    names, taken = [], {*map(_column, features), *_RESERVED}
+    for name in records.names:
+        while name in taken:
+            name = f"record {name}"
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def _read_records(table: Any, records: Records, features: Sequence[str]) -> Values:
+    """The records of a table of elites, in its order."""
+    values: Values = {}
+    for record, name in zip(records.fields, _record_columns(features, records), strict=True):
+        if record.kind == "str":
+            values[record.name] = np.array(texts_of(table[name]), dtype=object)
+        else:
+            column = from_column(table[name])
+            column = column.view(np.bool_) if record.kind == "bool" else column
+            values[record.name] = column.reshape(len(table), *record.shape)
+    return values
+
+
+def _solution_rows(
+    table: Any, variables: Sequence[Variable], width: int, dtype: np.dtype[Any], taken: Sequence[str]
 ) -> Rows:
     """The solutions of a table of elites, (n, width)."""
     if not variables:
         return from_column(table["solution"]).view(dtype).reshape(-1, width)
     rows = np.empty((len(table), width), dtype)
-    for j, name in enumerate(value_names(variables, 0, [*map(_column, features), *_RESERVED])):
+    for j, name in enumerate(value_names(variables, 0, taken)):
         column = table[name]
         rows[:, j] = variables[j].read(texts_of(column) if is_text(column) else from_column(column))
     return rows

@@ -105,14 +105,7 @@ def project(
     evaluated again. Raises ValueError if the features differ in their names and no such problem is given.
     """
     elites = archive.in_order_of_filling()
-    common = Archive(
-        tessellation,
-        archive.width,
-        dtype=elites.solutions.dtype,
-        direction=archive.direction,
-        floor=archive.floor,
-        variables=archive.variables,
-    )
+    common = archive.empty_copy(tessellation)
     if problem is not None:
         if problem.features != tessellation.space or problem.direction != archive.direction:
             raise ValueError(
@@ -126,5 +119,5 @@ def project(
             f"tessellation: expected one of {archive.tessellation.space!r}, got one of {tessellation.space!r}; "
             "give a problem that has these features, and the elites are evaluated again"
         )
-    common.add(elites.solutions, elites.fitness, elites.features)
+    common.add(elites.solutions, elites.fitness, elites.features, records=elites.records)
     return common

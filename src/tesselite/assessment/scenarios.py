@@ -195,6 +195,7 @@ def _chosen(elites: Elites, at_most: int, seed: int) -> Elites:
         features=elites.features[rows],
         solutions=elites.solutions[rows],
         evaluations=elites.evaluations[rows],
+        records={name: values[rows] for name, values in elites.records.items()},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.terminal import one_line, say
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from tesselite.archive.archive import Archive
     from tesselite.search.map_elites import Change
 
@@ -225,6 +228,10 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
     if to == "parquet":
         save_archive(archive, file)
     elif to == "npz":
+        recorded: dict[str, Any] = {
+            f"record {name}": values.astype(str) if values.dtype.kind == "O" else values
+            for name, values in elites.records.items()
+        }
 
         def write_arrays(part: Path) -> None:
             with part.open("wb") as stream:
@@ -236,17 +243,21 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
                     solutions=elites.solutions,
                     evaluations=elites.evaluations,
                     feature_names=np.array(elites.feature_names),
+                    **recorded,
                 )
 
         write_atomically(file, write_arrays)
     else:
         columns = elites.columns()
 
+        def cells(values: npt.NDArray[Any]) -> Iterator[Any]:
+            return (as_text(value) if isinstance(value, str) else value for value in values.tolist())
+
         def write_rows(part: Path) -> None:
             with part.open("w", newline="", encoding="utf-8") as stream:
                 writer = csv.writer(stream)
                 writer.writerow(map(as_text, columns))
-                writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+                writer.writerows(zip(*map(cells, columns.values()), strict=True))
 
         write_atomically(file, write_rows)
     if as_json:

@@ -246,19 +246,29 @@ def native_block(function: Callable[..., None]) -> Any:
     )
 
 
-def block_of_function(function: Any, width: int, n_features: int, scenario: int | None) -> Any:
+def block_of_function(function: Any, width: int, n_features: int, scenario: int | None, n_records: int = 0) -> Any:
     """Compile a user's `@njit` function of one solution, `function(x) -> fitness, features`, into a block.
 
-    With a scenario, its number (-1 for training) is handed over as second argument.
+    With a scenario, its number (-1 for training) is handed over as second argument. With records, the function returns
+    as many numbers as a third value, and the block writes them behind the features.
     """
     # What a division by zero does. Numba compiles callees by the model of their first caller, so with "numpy" here an
     # exception of the function would become a valid fitness, and the function itself would be changed for its owner.
     error_model = function.targetoptions.get("error_model", "python")
     call = "function(x)" if scenario is None else f"function(x, {scenario})"
+    row = f"{n_features + n_records} * i"
     if n_features <= _UNROLL:
-        copy = "\n".join(f"            features[{n_features} * i + {j}] = b[{j}]" for j in range(n_features))
+        copy = "\n".join(f"            features[{row} + {j}] = b[{j}]" for j in range(n_features))
     else:
-        copy = f"            for j in range({n_features}):\n                features[{n_features} * i + j] = b[j]"
+        copy = f"            for j in range({n_features}):\n                features[{row} + j] = b[j]"
+    values = "f, b"
+    if n_records:
+        values = "f, b, r"
+        copy += f"""
+            if len(r) != {n_records}:
+                raise ValueError("wrong number of records")
+"""
+        copy += "\n".join(f"            features[{row} + {n_features + j}] = r[{j}]" for j in range(n_records))
     source = f"""
 def block(rows, n, fitness, features, status):
     solutions = carray(rows, (n, {width}))
@@ -267,7 +277,7 @@ def block(rows, n, fitness, features, status):
         for j in range({width}):
             x[j] = solutions[i, j]  # a copy: what the function does to it must not reach the archive
         try:
-            f, b = {call}
+            {values} = {call}
             if len(b) != {n_features}:
                 raise ValueError("wrong number of features")
             fitness[i] = f

@@ -54,7 +54,7 @@ class SteadyState:
         search = self.search
         with uninterrupted():
             row = self.out.pop(result.number)
-            return search.insert(row[None], evaluation_of([result]), result.number)
+            return search.insert(row[None], evaluation_of([result], search.archive.records), result.number)
 
 
 def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:

@@ -11,7 +11,7 @@ from tesselite.base.threads import checked_threads
 from tesselite.execution.batches import known_results, take_known
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers
-from tesselite.execution.workers.farm import Result, evaluation_of
+from tesselite.execution.workers.farm import evaluation_of, result_of
 from tesselite.search.map_elites import MapElites, batches
 from tesselite.spaces.solutions import Rows
 
@@ -36,8 +36,9 @@ class InProcess(Execution):
             missing = [number for number in range(first, first + len(rows)) if number not in results]
             here = job.problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads)
             for i, number in enumerate(missing):
-                results[number] = Result(number, float(here.fitness[i]), here.features[i], here.reasons.get(i, ""))
-            return replace(evaluation_of([results[number] for number in sorted(results)]), first_error=here.first_error)
+                results[number] = result_of(here, i, number)
+            joined = evaluation_of([results[number] for number in sorted(results)], job.problem.records)
+            return replace(joined, first_error=here.first_error)
 
         search, problem = job.search, job.problem
         if known:

@@ -75,6 +75,7 @@ class Island:
             floor=problem.floor,
             seed=self.seed,
             start=self.start,
+            records=problem.records,
         )
         search.archive.restore(stretch.elites)
         search.evaluations = stretch.first

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from tesselite.base.atomic import cannot_write, regular_bytes, write_atomically
 from tesselite.execution.workers.farm import Result
+from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows
 
 LOG_FILES = ("evaluations.log", "evaluations.reasons", "failures.jsonl")
@@ -41,13 +42,14 @@ class Logged:
 
 
 class EvaluationLog:
-    """The log in the folder of a run, for a problem with d features. Open it again and it goes on.
+    """The log in the folder of a run, for a problem with d features and these records. Open it again and it goes on.
 
     Reading never changes a file, since the run may be going on. What a crash cut off in the middle is removed before
     the first result is appended.
     """
 
-    def __init__(self, folder: Path, d: int) -> None:
+    def __init__(self, folder: Path, d: int, records: Records | None = None) -> None:
+        self.records = records or Records()
         self.file, self.reasons_file, self.failures_file = (folder / name for name in LOG_FILES)
         self._record = np.dtype(
             [
@@ -57,6 +59,8 @@ class EvaluationLog:
                 ("solution", "<u4"),
                 ("fitness", "<f8"),
                 ("features", "<f8", (d,)),
+                *([("records", "<f8", (self.records.width,))] if self.records.width else []),
+                *([("texts", "<i4", (len(self.records.texts),))] if self.records.texts else []),  # as reasons are
             ]
         )
         self._open: IO[bytes] | None = None
@@ -74,12 +78,26 @@ class EvaluationLog:
                     int(record["number"]),
                     float(record["fitness"]),
                     record["features"].copy(),
-                    self._reasons[record["reason"] - 1] if record["reason"] else "",
+                    self._text(record["reason"]),
+                    records=self._recorded(record),
                 ),
                 int(record["solution"]),
             )
             for record in self._records()
         ]
+
+    def _text(self, code: int) -> str:
+        return self._reasons[code - 1] if code else ""
+
+    def _recorded(self, record: Any) -> dict[str, Any]:
+        """What a record of the file says that was recorded of a solution."""
+        if not self.records:
+            return {}
+        numbers = np.array(record["records"] if self.records.width else ())[None]
+        codes = record["texts"] if self.records.texts else ()
+        said = zip(self.records.texts, map(self._text, codes), strict=True)
+        texts = {name: np.array([text], object) for name, text in said}
+        return {name: values[0] for name, values in self.records.unpacked(numbers, texts).items()}
 
     def numbers(self) -> npt.NDArray[np.int64]:
         """The numbers of the evaluations whose results are in the file: a quick look that checks nothing."""
@@ -106,6 +124,8 @@ class EvaluationLog:
             len(records),
         )
         whole &= records["reason"] <= len(self._reasons)
+        if self.records.texts:
+            whole &= (records["texts"] <= len(self._reasons)).all(axis=1)
         n = int(np.argmin(np.append(whole, False)))
         if whole[n:].any():
             raise ValueError(
@@ -147,6 +167,12 @@ class EvaluationLog:
             record["solution"] = _checksum(row)
             record["number"], record["fitness"], record["features"] = result.number, result.fitness, result.features
             record["reason"] = self._reason_code(result.reason)
+            if self.records:
+                values = self.records.stacked([result.records])
+                if self.records.width:
+                    record["records"] = self.records.packed(values, 1)[0]
+                if self.records.texts:
+                    record["texts"] = [self._reason_code(values[name][0]) for name in self.records.texts]
             record["check"] = check = zlib.crc32(record.tobytes(), self._check)
             _write(file, record.tobytes())
             self._check = check

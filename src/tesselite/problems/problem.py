@@ -13,6 +13,7 @@ from typing import Any
 
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 DrawScenario = Callable[[Any, str | None], object]
@@ -32,7 +33,8 @@ class Problem(ABC):
     archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
     process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
     so that no run is continued with another one; empty for the usual one. `y_down` says that pictures of two features
-    let the second grow downwards, as in the coordinates of a screen.
+    let the second grow downwards, as in the coordinates of a screen. `records` are what an evaluation tells beside
+    fitness and features, kept with each elite.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Problem(ABC):
     floor: float | None = None
     scenarios: tuple[str, ...] = ()
     y_down: bool = False
+    records: Records = NO_RECORDS
 
     def evaluate(self, solutions: Any, scenario: str | None = None, threads: int | None = None) -> Evaluation:
         """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.

@@ -19,6 +19,7 @@ from tesselite.base.standing_threads import in_parts
 from tesselite.base.threads import checked_threads
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 
 
@@ -55,6 +56,7 @@ class FunctionProblem(Problem):
         scenarios: Sequence[str] = (),
         batch: bool = False,
         name: str | None = None,
+        records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         _check(solutions, direction, floor, scenarios)
         self.function = function
@@ -64,6 +66,7 @@ class FunctionProblem(Problem):
         self.floor = None if floor is None else float(floor)
         self.scenarios = tuple(scenarios)
         self.batch = batch
+        self.records = records if isinstance(records, Records) else Records(records)
         self._decode: Callable[[Rows], Any] = getattr(solutions, "decode", np.asarray)
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
         self.__doc__ = function.__doc__
@@ -84,33 +87,35 @@ class FunctionProblem(Problem):
         """
         fitness = np.full(len(rows), np.nan)
         features = np.full((len(rows), self.features.n), np.nan)
+        recorded = self.records.missing(len(rows))
         reasons: dict[int, str] = {}
         first_error = ""
         if self.batch:
             try:
-                self._store(self.function(*self._arguments(rows, scenario)), fitness, features)
-                return Evaluation.of(fitness, features)
+                self._store(self.function(*self._arguments(rows, scenario)), fitness, features, recorded)
+                return Evaluation.of(fitness, features, records=recorded)
             except (Exception, SystemExit) as error:
                 # Some row is at fault: find out which by evaluating them one at a time.
                 if len(rows) == 1:
                     first_error = _traceback(error)
         for i in range(len(rows)):
+            part = slice(i, i + 1)
             try:
-                if self.batch:
-                    part = slice(i, i + 1)
-                    one = self.function(*self._arguments(rows[part], scenario))
-                    self._store(one, fitness[part], features[part])
-                else:
-                    one = self.function(*self._arguments(rows[i], scenario))
-                    self._store(one, fitness[i : i + 1], features[i : i + 1])
+                one = self.function(*self._arguments(rows[part] if self.batch else rows[i], scenario))
+                kept = {name: values[part] for name, values in recorded.items()}
+                self._store(one, fitness[part], features[part], kept)
             except (Exception, SystemExit) as error:
                 fitness[i], features[i] = np.nan, np.nan
                 reasons[i] = reason_of(error)
                 first_error = first_error or _traceback(error)
-        return Evaluation.of(fitness, features, reasons, first_error)
+        return Evaluation.of(fitness, features, reasons, first_error, recorded)
 
-    def _store(self, result: Any, fitness: npt.NDArray[np.float64], features: npt.NDArray[np.float64]) -> None:
+    def _store(
+        self, result: Any, fitness: npt.NDArray[np.float64], features: npt.NDArray[np.float64], recorded: Values
+    ) -> None:
         """Write what the function returned, (fitness, features), into these rows; _WrongShape if it does not fit."""
+        if self.records:
+            result = self._without_records(result, len(fitness), recorded)
         expected = f"{fitness.shape if self.batch else '()'} and {features.shape if self.batch else features.shape[1:]}"
         try:
             f, b = result
@@ -126,12 +131,36 @@ class FunctionProblem(Problem):
             raise _WrongShape(f"{_WRONG_SHAPE}: expected (fitness, features) of shapes {expected}, got {got}")
         fitness[:], features[:] = f, b
 
+    def _without_records(self, result: Any, n: int, recorded: Values) -> Any:
+        """Write the third value of what the function returned, a mapping or a tuple, into `recorded`; the others."""
+        if not isinstance(result, tuple | list) or len(result) != 3:
+            raise _WrongShape(f"wrong result: expected (fitness, features, records), got {_kind(result)}")
+        fitness, features, third = result
+        names = self.records.names
+        if isinstance(third, tuple | list) and len(third) == len(names):
+            third = dict(zip(names, third, strict=True))
+        if not isinstance(third, Mapping):
+            raise _WrongShape(f"wrong records: expected {', '.join(names)}, got {_kind(third, inner=True)}")
+        try:
+            third = third if self.batch else {name: _one(value) for name, value in third.items()}
+            found = self.records.checked(third, n)
+        except ValueError as error:
+            raise _WrongShape(f"wrong {error}") from None
+        for name, values in found.items():
+            recorded[name][:] = values
+        return fitness, features
+
     def hint(self, reasons: Mapping[str, int]) -> str:
         """Functions of a batch that are called with one solution look for an axis that is not there."""
         if self.batch or not any(f"{RAISED}{name}" in reasons for name in ("IndexError", "AxisError")):
             return ""
         width = self.solutions.width
         return f"It was called with one solution ({width},); if it takes a whole batch, (n, {width}), add batch=True.\n"
+
+
+def _one(value: Any) -> Any:
+    """A value as that of a batch of one; a text stays one object."""
+    return [value] if isinstance(value, str) else np.asarray(value)[None]
 
 
 def _as_numbers(value: Any) -> npt.NDArray[np.float64]:
@@ -175,6 +204,7 @@ class CompiledProblem(Problem):
         floor: float | None = None,
         scenarios: Sequence[str] = (),
         function: Callable[..., Any] | None = None,
+        records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         _check(solutions, direction, floor, scenarios)
         if solutions.dtype != np.float64:
@@ -186,6 +216,9 @@ class CompiledProblem(Problem):
         self.floor = None if floor is None else float(floor)
         self.scenarios = tuple(scenarios)
         self.function = function
+        self.records = records if isinstance(records, Records) else Records(records)
+        if any(record.kind == "str" or record.shape for record in self.records.fields):
+            raise ValueError("records: a compiled function records single numbers; expected float, int or bool")
         self._make_block = make_block
         self._blocks: dict[int | None, Any] = {}
 
@@ -219,17 +252,20 @@ class CompiledProblem(Problem):
 
         address = self.block_address(scenario)
         n, d, n_threads = len(rows), self.features.n, checked_threads(threads)
-        out = (np.empty(n), np.empty((n, d)), np.ones(n, np.int64))
+        out = (np.empty(n), np.empty((n, d + self.records.width)), np.ones(n, np.int64))
         began = time.perf_counter()
         block.evaluate(address, rows, 0, min(n, CHUNK), out)
         # Waking threads costs more than a quick objective's whole batch.
         if (time.perf_counter() - began) * n < _WORTH_THREADS * CHUNK:
             n_threads = 1
         in_parts(lambda start, stop: block.evaluate(address, rows, start, stop, out), CHUNK, n, CHUNK, n_threads)
-        fitness, features, status = out
+        fitness, columns, status = out
         failed = np.flatnonzero(status).tolist()
+        columns[failed] = np.nan
+        features, recorded = columns[:, :d], self.records.unpacked(columns[:, d:], {})
         reasons = dict.fromkeys(failed, block.EXCEPTION)
-        return Evaluation.of(fitness, features, reasons, self._explain(rows[failed[0]], scenario) if failed else "")
+        error = self._explain(rows[failed[0]], scenario) if failed else ""
+        return Evaluation.of(fitness, features, reasons, error, recorded)
 
     def _explain(self, row: Rows, scenario: str | None) -> str:
         """The traceback that the interpreter gives for a row on which the machine code failed."""
@@ -238,7 +274,9 @@ class CompiledProblem(Problem):
         plain, row = getattr(self.function, "py_func", self.function), row.copy()
         number = -1 if scenario is None else self.scenarios.index(scenario)
         try:
-            _, features = plain(*((row, number) if self.scenarios else (row,)))
+            _, features, *recorded = plain(*((row, number) if self.scenarios else (row,)))
+            if [np.shape(numbers) for numbers in recorded] != [(len(self.records),)] * bool(self.records):
+                return f"{_WRONG_SHAPE}: expected records of {', '.join(self.records.names) or 'nothing'}"
             if np.shape(features) != (self.features.n,):
                 shape = np.shape(features)
                 got = shape[0] if len(shape) == 1 else f"the shape {shape}"
@@ -258,6 +296,7 @@ def problem(
     batch: bool = False,
     name: str | None = None,
     outside: str | Mapping[str, str] | None = None,
+    records: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Problem]:
     """Turn a function into a problem: use it as a decorator.
 
@@ -266,6 +305,9 @@ def problem(
     and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
     compiled function -1, or the scenario's number). `outside` is that of `FeatureSpace`. A function that is not
     compiled may raise `tesselite.Invalid(reason)`.
+
+    With `records`, such as {"mass": float, "label": str, "path": (100, 2)}, it returns a third value, a mapping or a
+    tuple of these (arrays (n, ...) with `batch=True`; a tuple of numbers from a compiled function), kept with elites.
     """
     if isinstance(features, FeatureSpace):
         if outside is not None:
@@ -273,6 +315,8 @@ def problem(
         space = features
     else:
         space = FeatureSpace(features, outside="nearest" if outside is None else outside)
+
+    kept = Records(records)
 
     def make(function: Callable[..., Any]) -> Problem:
         if not callable(function):
@@ -290,13 +334,14 @@ def problem(
             scenarios=scenarios,
             batch=batch,
             name=name,
+            records=kept,
         )
 
     def _compiled(function: Any) -> Problem:
         def make_block(scenario: int | None) -> Any:
             from tesselite.compiled.blocks import block_of_function
 
-            return block_of_function(function, solutions.width, space.n, scenario)
+            return block_of_function(function, solutions.width, space.n, scenario, kept.width)
 
         return CompiledProblem(
             name or function.__name__,
@@ -307,6 +352,7 @@ def problem(
             floor=floor,
             scenarios=scenarios,
             function=function,
+            records=kept,
         )
 
     return make

@@ -286,7 +286,7 @@ class RunFolder:
         n_features = stored.planned.niches.count_features(self.path)
         if not n_features:  # the niches are yet to be made
             return saved
-        numbers = EvaluationLog(self.path, n_features).numbers()
+        numbers = EvaluationLog(self.path, n_features, stored.planned.records).numbers()
         if stored.plan.execution.keeps_log:  # all results, which came in any order
             return max(saved, len(numbers))
         return saved + int((numbers >= saved).sum())

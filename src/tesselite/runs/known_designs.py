@@ -103,8 +103,10 @@ def _read(path: Path, space: SolutionSpace) -> Rows:
             return _from_parquet(path, space)
         if path.suffix == ".csv":
             return _from_csv(path, space)
-        loaded = np.load(path, allow_pickle=False)
-        return np.asarray(loaded["solutions"] if path.suffix == ".npz" else loaded)
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False))
+        with np.load(path, allow_pickle=False) as arrays:
+            return np.asarray(arrays["solutions"])
     except (ValueError, LookupError, TypeError, UnicodeDecodeError, csv.Error, EOFError) as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -29,6 +29,7 @@ from tesselite.problems import has_name, importable_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
+from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.kind import Niches
 from tesselite.tessellation.niches import niches_from_dict
@@ -36,6 +37,7 @@ from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
+_OPTIONAL = ("start", "records")  # parts of a plan that a file has only if there are some
 VARY = "vary"  # what a space of solutions does itself
 
 
@@ -57,6 +59,7 @@ class Plan:
     seed: int
     execution: Execution
     start: Start | None = None
+    records: Records = NO_RECORDS
 
     @classmethod
     def of(
@@ -98,6 +101,7 @@ class Plan:
             seed=seed,
             execution=execution.settled(evaluations),
             start=known,
+            records=problem.records,
         )
 
     @property
@@ -125,10 +129,10 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
         flat = {part.name: getattr(self, part.name) for part in fields(self)}
-        if self.start is None:
-            del flat["start"]
-        else:
-            flat["start"] = self.start.to_dict()
+        flat |= {"start": self.start and self.start.to_dict(), "records": self.records.to_list()}
+        for name in _OPTIONAL:
+            if not flat[name]:
+                del flat[name]
         return {**flat, "niches": self.niches.to_dict(), "execution": self.execution.to_dict()}
 
     @classmethod
@@ -136,7 +140,7 @@ class Plan:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
         if "emitter" not in about:
             about = {**about, "emitter": about["variation"]}  # its name in older folders
-        flat = {part.name: about[part.name] for part in fields(cls) if part.name != "start"}
+        flat = {part.name: about[part.name] for part in fields(cls) if part.name not in _OPTIONAL}
         for name in ("problem", "problem_fingerprint", "emitter"):
             if not isinstance(flat[name], str):
                 raise TypeError(f"{name} is {flat[name]!r}")
@@ -144,7 +148,8 @@ class Plan:
             if not is_whole(flat[name], least):
                 raise TypeError(f"{name} is {flat[name]!r}")
         flat |= {"niches": niches_from_dict(about["niches"]), "execution": execution_from_dict(about["execution"])}
-        return cls(**flat, start=Start.from_dict(about["start"]) if "start" in about else None)
+        start = Start.from_dict(about["start"]) if "start" in about else None
+        return cls(**flat, start=start, records=Records.from_list(about.get("records", ())))
 
     # -- for people ------------------------------------------------------------------------------------------------
 
@@ -217,6 +222,7 @@ def search_for(
         floor=problem.floor,
         seed=seed,
         start=start,
+        records=problem.records,
     )
 
 
@@ -231,6 +237,8 @@ def fingerprint(problem: Problem) -> str:
     for name in ("low", "high", "values", "start", "scale"):  # of Box, Levels and Reals; other spaces have none
         digest.update(np.asarray(getattr(solutions, name, ()), dtype=np.float64).tobytes())
     digest.update("".join(map(repr, getattr(solutions, "variables", ()))).encode())
+    if problem.records:
+        digest.update(repr(problem.records.to_list()).encode())
     if rules := features.outside_rules():
         digest.update(repr(rules).encode())
     digest.update(problem.variant.encode())

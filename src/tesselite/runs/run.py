@@ -194,7 +194,7 @@ def start_run(
             except Exception as error:
                 if isinstance(error, NothingValid):
                     place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
-                log = EvaluationLog(place.path, problem.features.n)
+                log = EvaluationLog(place.path, problem.features.n, problem.records)
                 if all(logged.result.reason for logged in log.read()):
                     place.abandon_if_empty()
                 raise
@@ -230,7 +230,7 @@ def _in_folder(
         plan.evaluations,
         plan.batch_size,
         options.threads,
-        log=EvaluationLog(place.path, problem.features.n),
+        log=EvaluationLog(place.path, problem.features.n, problem.records),
         events=stored.events,
     )
     here = Run(plan, problem, search, place.path)
@@ -289,7 +289,8 @@ def resume(
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
         saved = search.evaluations
-        logged = EvaluationLog(place.path, problem.features.n).read() if plan.execution.keeps_log else []
+        log = EvaluationLog(place.path, problem.features.n, problem.records)
+        logged = log.read() if plan.execution.keeps_log else []
         plan.execution.catch_up(search, logged, stored.events, stored.planned.evaluations)
         if search.evaluations >= budget:
             execution = IN_PROCESS  # nothing left to do: start no workers for it
@@ -321,7 +322,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
         raise ValueError(not_agreed(place.path, plan, file))
     _again(place, plan, None, None)
     search = plan.search(problem, stored_tessellation(place, stored, problem), folder=place.path)
-    log = EvaluationLog(place.path, problem.features.n)
+    log = EvaluationLog(place.path, problem.features.n, problem.records)
     if not log.file.exists():
         raise ValueError(f"{log.file}: there is no such file, and a replay needs it")
     logged = log.read()

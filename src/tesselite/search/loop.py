@@ -236,13 +236,13 @@ def runs(search: MapElites) -> bool:
     )
 
 
-def _candidates(solutions: Floats, n_features: int) -> elitism.Candidates:
+def _candidates(solutions: Floats, n_columns: int) -> elitism.Candidates:
     """Room for as many rows as solutions; NaN and -1 everywhere, so that reading what was never written shows."""
     n = len(solutions)
     return elitism.Candidates(
         niches=np.full(n, -1, np.int64),
         fitness=np.full(n, np.nan),
-        features=np.full((n, n_features), np.nan),
+        features=np.full((n, n_columns), np.nan),
         solutions=solutions.view(np.uint8),
     )
 
@@ -257,6 +257,10 @@ class CompiledLoop:
                 f"problem: expected solutions and features like the search's, {width} and {space.n} numbers, "
                 f"got {problem.solutions.width} and {problem.features.n}"
             )
+        records = search.archive.records
+        if problem.records != records:
+            raise ValueError(f"problem: expected records like the search's, {records}, got {problem.records}")
+        n_columns = space.n + records.width  # records stand behind the features
         from tesselite.emitters.uniform_parents import Uniform
 
         emitter = search.emitter
@@ -289,20 +293,20 @@ class CompiledLoop:
             refuses=space.refuses,
             rule=search.archive.rule,
         )
-        self._scratch = [self._new_scratch(emitter.brood, space.n) for _ in range(self._helpers + 1)]
+        self._scratch = [self._new_scratch(emitter.brood, space.n, n_columns) for _ in range(self._helpers + 1)]
         n_chunks = (batch_size + CHUNK - 1) // CHUNK
         self._batch = Batch(
-            candidates=_candidates(np.full((batch_size, width), np.nan), space.n),
+            candidates=_candidates(np.full((batch_size, width), np.nan), n_columns),
             places=np.full(batch_size, -1, np.int64),
             tallies=np.zeros((n_chunks, _N_COUNTS), np.int64),
             refused=np.zeros((n_chunks, space.n if space.refuses.any() else 0), np.int64),
         )
 
-    def _new_scratch(self, brood: Brood, n_features: int) -> Scratch:
+    def _new_scratch(self, brood: Brood, n_features: int, n_columns: int) -> Scratch:
         children = np.full((CHUNK, brood.children.shape[1]), np.nan)
         return Scratch(
             brood=brood._replace(parents=np.zeros((2, CHUNK), np.int64), children=children),
-            candidates=_candidates(children, n_features),
+            candidates=_candidates(children, n_columns),
             unit=np.full((CHUNK, n_features), np.nan),
             status=np.ones(CHUNK, np.int64),
             promising=np.zeros(CHUNK, np.int64),

@@ -10,7 +10,7 @@ import base64
 import copy
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tesselite.emitters.mixtures import SPLITS, finders
 from tesselite.emitters.names import emitter_of, parts_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
+from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.revision import Revision
@@ -99,7 +100,8 @@ class MapElites:
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
     solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for. A
-    `revision` changes the niches as the search goes on; each change is one of `changes`.
+    `revision` changes the niches as the search goes on; each change is one of `changes`. `records` says what is kept of
+    each elite beside (see `spaces.records`).
     """
 
     def __init__(
@@ -115,6 +117,7 @@ class MapElites:
         floor: float | None = None,
         seed: int | None = None,
         start: Any = None,
+        records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         self.seed = checked_seed(seed)
         self.solution_space = solution_space
@@ -130,6 +133,7 @@ class MapElites:
             direction=direction,
             floor=floor,
             variables=getattr(solution_space, "variables", ()),
+            records=records,
         )
         self.revision = copy.deepcopy(revision)  # likewise
         if self.revision is not None:
@@ -182,8 +186,11 @@ class MapElites:
             )
         return array
 
-    def tell(self, fitness: Any, features: Any) -> Added:
-        """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order."""
+    def tell(self, fitness: Any, features: Any, records: Mapping[str, Any] | None = None) -> Added:
+        """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order.
+
+        `records`, if the search has some, maps each name to an array (n, ...).
+        """
         solutions = self._told()
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
         fitness = as_floats("tell", fitness, "fitness of numbers")
@@ -193,7 +200,8 @@ class MapElites:
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
                 f"got {fitness.shape} and {features.shape}"
             )
-        return self.tell_evaluation(Evaluation(fitness, features, np.ones(len(solutions), np.bool_)))
+        valid = np.ones(len(solutions), np.bool_)
+        return self.tell_evaluation(Evaluation(fitness, features, valid, records=dict(records or {})))
 
     def tell_evaluation(self, evaluated: Evaluation) -> Added:
         """`tell` what `Problem.evaluate` returned for the last ask; it is checked as `tell` checks its arguments."""
@@ -339,6 +347,7 @@ def _kind(archive: Archive) -> dict[str, Any]:
         "dtype": archive.solutions.dtype.str,
         "direction": archive.direction,
         "floor": archive.floor,
+        "records": archive.records.to_list(),
     }
 
 

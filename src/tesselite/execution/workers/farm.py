@@ -12,7 +12,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from tesselite.base.checks import checked_count, checked_seconds
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers
 from tesselite.problems.problem import Problem
+from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows
 
 RETRIES = 2
@@ -55,7 +56,8 @@ class Item:
 class Result:
     """How one evaluation ended: fitness and features, NaN with a reason if it is invalid.
 
-    `error` is the traceback, if a function raised; `tries` how often it was evaluated or lost.
+    `error` is the traceback, if a function raised; `tries` how often it was evaluated or lost. `records` are empty if
+    it was lost.
     """
 
     number: int
@@ -64,6 +66,7 @@ class Result:
     reason: str = ""
     error: str = ""
     tries: int = 1
+    records: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -81,7 +84,8 @@ def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None) -> Evalua
             ones = [evaluate_chunk(problem, rows[i : i + 1], scenario) for i in range(len(rows))]
             return Evaluation.joined(ones)
         nothing = np.full((1, problem.features.n), np.nan)
-        return Evaluation.of([np.nan], nothing, {0: reason_of(error)}, traceback.format_exc())
+        reasons, records = {0: reason_of(error)}, problem.records.missing(1)
+        return Evaluation.of([np.nan], nothing, reasons, traceback.format_exc(), records)
 
 
 def checked_policy(retries: int, timeout: float | None) -> tuple[int, float | None]:
@@ -146,7 +150,7 @@ class Farm:
                 results[result.number - first] = result
                 if done:
                     done(result)
-        return evaluation_of([results[i] for i in range(len(rows))])
+        return evaluation_of([results[i] for i in range(len(rows))], self.problem.records)
 
     # -- one by one ------------------------------------------------------------------------------------------------
 
@@ -248,9 +252,7 @@ class Farm:
                 item.alone = True
                 self._waiting.append(item)
                 continue
-            yield Result(
-                item.number, float(evaluated.fitness[i]), evaluated.features[i], reason, error, item.failures + 1
-            )
+            yield result_of(evaluated, i, item.number, error, item.failures + 1)
 
     def _is_futile(self) -> bool:
         return self._futile_retries >= _FUTILE and not self._retries_help
@@ -285,9 +287,17 @@ class Farm:
             yield from self._try_again(chunk.items, f"took longer than {self.timeout:g} s", blamed=True, tries=1)
 
 
-def evaluation_of(results: list[Result]) -> Evaluation:
+def result_of(evaluated: Evaluation, i: int, number: int, error: str = "", tries: int = 1) -> Result:
+    """Row i of an evaluation, as the result of evaluation `number`."""
+    records = {name: values[i] for name, values in evaluated.records.items()}
+    reason = evaluated.reasons.get(i, "")
+    return Result(number, float(evaluated.fitness[i]), evaluated.features[i], reason, error, tries, records)
+
+
+def evaluation_of(results: list[Result], records: Records) -> Evaluation:
     """Results in the order of rows, as one evaluation."""
     reasons = {i: result.reason for i, result in enumerate(results) if result.reason}
     first_error = next((result.error for result in results if result.error), "")
     features: Any = [result.features for result in results]
-    return Evaluation.of([result.fitness for result in results], features, reasons, first_error)
+    recorded = records.stacked([result.records for result in results])
+    return Evaluation.of([result.fitness for result in results], features, reasons, first_error, recorded)

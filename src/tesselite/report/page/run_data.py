@@ -39,6 +39,9 @@ MOST_FEATURES = 64
 MOST_VALUES = 200
 """Of a solution, so many values are shown."""
 
+LONGEST_LABEL = 80
+"""Of a recorded text, so many characters are shown."""
+
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
 
@@ -258,6 +261,7 @@ def _describe_archive(
         "solutions": arrays.add(_solutions(elites.solutions, notes)),
         "named": bool(archive.variables),
         "variables": _variables(archive, run.problem),
+        "records": _records(elites, arrays, notes),
     }
     if (found := found_by(run.plan.emitter, run.search, elites.evaluations)) is not None:
         described["emitters"] = {"names": found[0], "of": arrays.add(whole_numbers(found[1]))}
@@ -268,6 +272,23 @@ def _describe_archive(
         plane, shares = principal_plane(space, elites.features)
         described["plane"] = arrays.add(plane.T.astype(np.float32))
         described["plane_shares"] = shares
+    return described
+
+
+def _records(elites: Elites, arrays: PackedArrays, notes: list[str]) -> list[dict[str, Any]]:
+    """What was recorded of each elite: numbers, or the numbers of labels; records that are arrays are left out."""
+    described = []
+    for name, values in elites.records.items():
+        labels: list[str] = []
+        if values.ndim > 1:
+            notes.append(f"The record {name} is an array, which the page does not show; archive.parquet has it.")
+            continue
+        if values.dtype.kind == "O":
+            known, values = np.unique(values.astype(str), return_inverse=True)
+            labels = [label[:LONGEST_LABEL] for label in known.tolist()]
+        elif values.dtype.kind == "b":
+            labels = ["no", "yes"]
+        described.append({"name": name, "values": arrays.add(values.astype(np.float64)), "labels": labels})
     return described
 
 

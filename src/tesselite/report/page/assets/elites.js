@@ -66,6 +66,7 @@
       ["age", "age (evaluation that found it)"],
       ...(archive.emitters ? [["emitter", "emitter that found it"]] : []),
       ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
+      ...archive.records.map((record, j) => [`record ${j}`, record.name]),
       ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness in ${scenario.name}`]),
     ];
@@ -101,6 +102,11 @@
       }
       const j = +key.split(" ")[1];
       if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
+      if (key.startsWith("record")) {
+        const { name, values, labels } = archive.records[j], shown = measured(name, values);
+        if (labels.length) shown.axis.text = (code) => labels[code];
+        return shown;
+      }
       if (key.startsWith("variable")) {
         const values = of_solutions(j), axis = run.solution_axes()[j];
         return { text: run.solution_name(j), values, axis, unit: Float32Array.from(values, axis.at) };
@@ -161,16 +167,16 @@
       const names = ["niche", "fitness", "evaluation"];
       const enter = (kind, name) => { while (names.includes(name)) name = `${kind} ${name}`; names.push(name); };
       for (const feature of run.features) enter("feature", feature.name);
+      for (const record of archive.records) enter("record", record.name);
       for (let j = 0; j < run.width; j++) enter("solution", run.solution_name(j));
       for (const scenario of described.scenarios) enter("scenario", `fitness in ${scenario.name}`);
       const lines = [names.map(as_text).map(quote).join(",")];
       for (let row = 0; row < n; row++) {
         if (!run.mask[row]) continue;
         const cells = [archive.niches[row], archive.fitness[row], archive.evaluations[row], ...run.features.map((f) => f.values[row])];
-        run.solution(row).forEach((value, j) => {
-          const labels = archive.variables[j] ? archive.variables[j].labels : [];
-          cells.push(labels.length ? quote(as_text(labels[value])) : value);
-        });
+        const push = (value, labels) => cells.push(labels.length ? quote(as_text(labels[value])) : value);
+        archive.records.forEach((record) => push(record.values[row], record.labels));
+        run.solution(row).forEach((value, j) => push(value, archive.variables[j] ? archive.variables[j].labels : []));
         cells.push(...described.scenarios.map((s) => (Number.isNaN(s.fitness[row]) ? "" : s.fitness[row])));
         lines.push(cells.join(","));
       }
@@ -200,6 +206,7 @@
     else {
       say(`fitness ${run.text("fitness", row)}`);
       run.features.slice(0, 6).forEach((feature, j) => say(`${feature.name} ${run.text(`feature ${j}`, row)}`));
+      run.archive.records.slice(0, 6).forEach((record, j) => say(`${record.name} ${run.text(`record ${j}`, row)}`));
       if (run.features.length > 6) say(`and ${run.features.length - 6} more features`);
       if (Page.scenario) say(`fitness in ${Page.scenario} ${run.text(run.scenario_key(), row)}`);
     }

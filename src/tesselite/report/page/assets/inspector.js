@@ -26,6 +26,7 @@
       shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
     }
     if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
+    run.archive.records.slice(0, 8).forEach((record, j) => shown.push([record.name, run.text(`record ${j}`, row)]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
     if (run.archive.emitters) shown.push(["Found by", run.text("emitter", row)]);
     Page.fill(Page.by("elite-numbers"), ...shown.map(([name, text]) => Page.make("div", {}, Page.make("dt", {}, name), Page.make("dd", {}, text))));

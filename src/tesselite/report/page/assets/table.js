@@ -25,7 +25,9 @@
     for (const term of text.split(",").map((part) => part.trim()).filter(Boolean)) {
       const [, name, sign, number] = term.match(/^(.+?)\s*(<=|>=|<|>|=)\s*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
       const column = name && named(run, name);
-      if (column && Number.isFinite(+number)) tests.push((row) => TESTS[sign](column[2](row), +number));
+      const [, label_name, label] = term.match(/^(.+?)\s*=\s*(.+)$/) || [], labelled = label_name && named(run, label_name);
+      if (labelled && !Number.isFinite(+label)) tests.push((row) => labelled[3](row).toLowerCase() === label.toLowerCase());
+      else if (column && Number.isFinite(+number)) tests.push((row) => TESTS[sign](column[2](row), +number));
       else if (/^(niche\s*)?\d+$/i.test(term)) niches.add(+term.replace(/\D/g, ""));
       else wrong.push(term);
     }

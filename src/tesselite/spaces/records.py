@@ -1,0 +1,158 @@
+"""Records: what a problem tells about a solution beside fitness and features, kept with the elite.
+
+A mass, a label, a path. Numbers stand in columns behind the features, wherever these are kept as rows, so that the
+search loop copies both at once; texts are kept beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.base.checks import is_whole
+from tesselite.base.numbers import shown
+
+Values = dict[str, npt.NDArray[Any]]
+"""A record of n solutions each, by name: (n, *shape), of float64, int64, bool or, for texts, objects."""
+
+_KINDS: dict[str, tuple[type, Any]] = {
+    "float": (np.float64, np.nan),
+    "int": (np.int64, 0),
+    "bool": (np.bool_, False),
+    "str": (object, ""),
+}
+
+
+_MOST = 2**53  # up to here, whole numbers are exact among floats
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record: its name, its kind ("float", "int", "bool" or "str"), and its shape, empty for a single value."""
+
+    name: str
+    kind: str
+    shape: tuple[int, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """How many numbers it is; texts are none."""
+        return 0 if self.kind == "str" else math.prod(self.shape)
+
+    def missing(self, n: int) -> npt.NDArray[Any]:
+        """What n invalid solutions have."""
+        dtype, nothing = _KINDS[self.kind]
+        return np.full((n, *self.shape), nothing, dtype)
+
+    def checked(self, values: Any, n: int) -> npt.NDArray[Any]:
+        """Values of n solutions as an array; ValueError if that is not what they are."""
+        expected = f"{self.name} {(n, *self.shape)} of {self.kind}"
+        try:
+            array = np.asarray(values, dtype=object if self.kind == "str" else None)
+        except ValueError:
+            raise ValueError(f"records: expected {expected}, got {shown(values)}") from None
+        kinds = {"float": "fiub", "int": "iu", "bool": "b", "str": "O"}[self.kind]
+        fits = array.shape == (n, *self.shape) and array.dtype.kind in kinds
+        if not fits or (self.kind == "str" and not all(isinstance(text, str) for text in array.ravel().tolist())):
+            raise ValueError(f"records: expected {expected}, got {array.shape} of {array.dtype}")
+        if self.kind == "int" and n and array.size and np.abs(array).max() > _MOST:
+            raise ValueError(f"records: expected {self.name} up to 2^53, got {shown(array.max())}")
+        return array.astype(_KINDS[self.kind][0])
+
+
+class Records:
+    """What is recorded of each solution: `Records({"mass": float, "label": str, "path": (100, 2)})`.
+
+    A name has float, int, bool or str, or the shape of an array of floats. `width` is the number of its numbers.
+    """
+
+    def __init__(self, given: Mapping[str, Any] | None = None) -> None:
+        if not isinstance(given, Mapping | None):
+            raise ValueError(f"records: expected a mapping, as in {{'mass': float, 'label': str}}, got {shown(given)}")
+        self.fields = tuple(_field(name, kind) for name, kind in (given or {}).items())
+        self.names = tuple(record.name for record in self.fields)
+        self.texts = tuple(record.name for record in self.fields if record.kind == "str")
+        self.width = sum(record.width for record in self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Records) and self.fields == other.fields
+
+    def __hash__(self) -> int:
+        return hash(self.fields)
+
+    def __repr__(self) -> str:
+        return f"Records({', '.join(self.names)})"
+
+    def missing(self, n: int) -> Values:
+        """What n invalid solutions have."""
+        return {record.name: record.missing(n) for record in self.fields}
+
+    def checked(self, values: Mapping[str, Any], n: int) -> Values:
+        """Values of n solutions, as `Values`; none at all are missing. ValueError for other names or shapes."""
+        if not values:
+            return self.missing(n)
+        if not isinstance(values, Mapping) or set(values) != set(self.names):
+            got = ", ".join(map(str, values)) if isinstance(values, Mapping) else shown(values)
+            raise ValueError(f"records: expected {', '.join(self.names) or 'none'}, got {got}")
+        return {record.name: record.checked(values[record.name], n) for record in self.fields}
+
+    def stacked(self, rows: Sequence[Mapping[str, Any]]) -> Values:
+        """The records of single solutions as those of all; an empty one has none."""
+        values = self.missing(len(rows))
+        for name, array in values.items():
+            for i, row in enumerate(rows):
+                if row:
+                    array[i] = row[name]
+        return values
+
+    def packed(self, values: Values, n: int) -> npt.NDArray[np.float64]:
+        """The numbers of checked values, (n, width)."""
+        parts = [values[record.name].reshape(n, record.width) for record in self.fields if record.kind != "str"]
+        return np.concatenate([np.empty((n, 0)), *parts], axis=1, dtype=np.float64)
+
+    def unpacked(self, numbers: npt.NDArray[np.float64], texts: Values) -> Values:
+        """The inverse of `packed`, with the texts beside it."""
+        values: Values = {}
+        start = 0
+        for record in self.fields:
+            if record.kind == "str":
+                values[record.name] = texts[record.name]
+                continue
+            columns = numbers[:, start : start + record.width]
+            if record.kind == "int":
+                columns = np.nan_to_num(columns, posinf=0.0, neginf=0.0).clip(-_MOST, _MOST)  # of an invalid row
+            values[record.name] = columns.astype(_KINDS[record.kind][0]).reshape(len(numbers), *record.shape)
+            start += record.width
+        return values
+
+    def to_list(self) -> list[list[Any]]:
+        """JSON for files."""
+        return [[record.name, record.kind, list(record.shape)] for record in self.fields]
+
+    @classmethod
+    def from_list(cls, about: Sequence[Sequence[Any]]) -> Records:
+        """What `to_list` wrote; ValueError or TypeError if it is damaged."""
+        kinds = {"float": float, "int": int, "bool": bool, "str": str}
+        return cls({name: tuple(shape) if shape else kinds[kind] for name, kind, shape in about})
+
+
+NO_RECORDS = Records()
+
+
+def _field(name: Any, kind: Any) -> Record:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"records: expected names, got {shown(name)}")
+    if kind in (float, int, bool, str):
+        return Record(name, kind.__name__)
+    if isinstance(kind, tuple) and kind and all(is_whole(size, 1) for size in kind) and math.prod(kind) < 2**24:
+        return Record(name, "float", kind)
+    expected = f"float, int, bool, str or a shape such as (100, 2) for {name!r}"
+    raise ValueError(f"records: expected {expected}, got {kind!r:.80}")
