@@ -18,12 +18,12 @@ import tesselite as tl
 import worker_problems as problems
 from tesselite.base.notices import notice, without_notices
 from tesselite.cli import main, tessellating
-from tesselite.cli.display import _plain_lines, shown_run
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.batches import Batches
 from tesselite.report.live import Watched
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.carry_on import Interrupted, RunDisplay
+from tesselite.runs.display import _plain_lines, shown_run
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import resume, start_run
 from tesselite.search import map_elites
@@ -102,7 +102,7 @@ def test_a_terminal_shows_one_thing_at_a_time(tmp_path):
 
 def test_plain_lines_come_every_few_seconds(capsys, monkeypatch):
     clock = [0.0]
-    monkeypatch.setattr("tesselite.cli.display.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("tesselite.runs.display.time.perf_counter", lambda: clock[0])
     display, run = _plain_lines(50), SimpleNamespace(budget=200, evaluations=0)
     for seconds in range(12):
         clock[0] = seconds

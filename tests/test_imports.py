@@ -44,8 +44,10 @@ def home(dotted: str) -> str:
     return dotted.split(".")[1]
 
 
-# Pictures that a problem draws of itself have the style of all other pictures.
+# Pictures that a problem draws of itself have the style of all other pictures; archives and runs show themselves.
 EXCEPTIONS = {
+    ("archive/archive.py", "tesselite.report.notebook"),
+    ("runs/carry_on.py", "tesselite.report.notebook"),
     ("problems/hexapod_locomotion/gait_pictures.py", "tesselite.report.style"),
     ("problems/maze_navigation/maze_pictures.py", "tesselite.report.archive_map"),
     ("problems/maze_navigation/maze_pictures.py", "tesselite.report.style"),

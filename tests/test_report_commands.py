@@ -64,7 +64,10 @@ def test_without_plotly_no_work_is_done_for_a_page(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(sys, "argv", ["tesselite", *words])
     with pytest.raises(SystemExit, match="2"):
         main()
-    assert capsys.readouterr().err == "Error: the interactive page needs Plotly: pip install 'tesselite[report]'\n"
+    assert (
+        capsys.readouterr().err
+        == "Error: the interactive page needs Plotly: pip install plotly, or, in a clone, '.[report]'\n"
+    )
     assert not (tmp_path / "run").exists()
 
 

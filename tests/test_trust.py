@@ -16,8 +16,8 @@ import tesselite as tl
 from hill_runs import contents, edit_settings
 from tesselite.base import trust
 from tesselite.base.importing import file_of
+from tesselite.base.terminal import printable, printable_output
 from tesselite.cli import assessing, display, main
-from tesselite.cli.terminal import printable, printable_output
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.problems import by_name
 from tesselite.report.page.run_data import read_run

@@ -715,6 +715,20 @@ class Archive:
         file = Path(path)
         return load_archive(file / "archive.parquet" if file.is_dir() else file, tessellation)
 
+    def show(self, problem: Any = None) -> Path | None:
+        """Open the interactive page: in a notebook below the cell, otherwise in a browser; returns the file, if any.
+
+        Elites are drawn as their `problem` draws them, if it is given. Needs Plotly.
+        """
+        from tesselite.report.notebook import show
+
+        return show(self, problem)
+
+    def _repr_html_(self) -> str:
+        from tesselite.report.notebook import archive_html
+
+        return archive_html(self)
+
     def __repr__(self) -> str:
         best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:.6g}"
         return (

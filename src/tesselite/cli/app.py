@@ -496,10 +496,17 @@ def cvt(
 
 @app.command("report")
 def report_(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Folders of runs; several are compared.")],
+    folders: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR...", help="Folders of runs, which are compared if several; or an archive file."),
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The HTML file; DIR/report.html for one run, report.html for several."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="The HTML file. Default: DIR/report.html for one run, FILE.html for an archive, else report.html.",
+        ),
     ] = None,
     trust: TrustOption = False,
     json_: JsonOption = False,
@@ -507,7 +514,7 @@ def report_(
     """Write an interactive page of runs into one HTML file that needs no network."""
     from tesselite.cli.reporting import make_report
 
-    _trust(trust, *folders)
+    _trust(trust, *(folder for folder in folders if folder.is_dir()))
     make_report(folders, out, json_)
 
 
@@ -759,7 +766,7 @@ def bench(
 
 def main() -> None:
     """Run the command line; what a user can mend ends in one clear line and exit code 2."""
-    from tesselite.cli.terminal import printable, printable_output
+    from tesselite.base.terminal import printable, printable_output
 
     try:
         with printable_output():

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tesselite.base.terminal import bar_label, one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
-from tesselite.cli.terminal import bar_label, one_line, say
 
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tesselite.base.terminal import one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
-from tesselite.cli.terminal import one_line, say
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import typer
 
+from tesselite.base.terminal import one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
-from tesselite.cli.terminal import one_line, say
 
 
 def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:

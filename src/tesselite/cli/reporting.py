@@ -7,9 +7,9 @@ from pathlib import Path
 
 import typer
 
+from tesselite.base.terminal import one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.look import note_unagreed
-from tesselite.cli.terminal import one_line, say
 
 
 def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
@@ -19,7 +19,10 @@ def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> Non
 
     for folder in folders:
         note_unagreed(folder)
-    out = out or not_linked(folders[0] / "report.html" if len(folders) == 1 else Path("report.html"))
+    alone = folders[0] if len(folders) == 1 else None
+    if alone is not None and alone.is_file():
+        out = out or not_linked(alone.with_suffix(".html"))
+    out = out or not_linked(alone / "report.html" if alone is not None else Path("report.html"))
     with user_prints_to_stderr():
         file = write_report(folders, out)
     size = file.stat().st_size

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
+from tesselite.base.terminal import one_line, say
+from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
-from tesselite.cli.terminal import one_line, say
 from tesselite.cli.tessellating import say_what_to_expect
 from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
@@ -22,6 +22,7 @@ from tesselite.execution.execution import Execution
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
+from tesselite.runs.display import shown_run
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import replay, resume, start_run

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.atomic import cannot_write
-from tesselite.cli.display import print_json, shown_run, user_prints_to_stderr
-from tesselite.cli.terminal import say
+from tesselite.base.terminal import say
+from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.runs.display import shown_run
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.voronoi import p_to_json
 

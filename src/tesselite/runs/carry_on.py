@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.archive.archive import Archive
+from tesselite.base.notices import notice
 from tesselite.execution.events import CHANGE
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers, WorkersLost
@@ -48,7 +49,8 @@ class Run:
     """A run, going on or ended: its plan, its problem, its search, and the folder it lives in, if any.
 
     `seconds_search` is the loop alone, without compilation, tessellation and files, in all processes that carried it
-    on; `seconds` is all of it, in this process. `was_finished` says that there was nothing left to do.
+    on; `seconds` is all of it, in this process. `was_finished` says that there was nothing left to do,
+    `was_interrupted` that Ctrl-C ended it before its budget was spent.
     """
 
     plan: Plan
@@ -58,6 +60,7 @@ class Run:
     seconds: float = 0.0
     seconds_search: float = 0.0
     was_finished: bool = False
+    was_interrupted: bool = False
     _started: float = field(default_factory=time.perf_counter, repr=False)
 
     @property
@@ -74,6 +77,11 @@ class Run:
     def evaluations(self) -> int:
         """How many evaluations it has spent."""
         return self.search.evaluations
+
+    def _repr_html_(self) -> str:
+        from tesselite.report.notebook import run_html
+
+        return run_html(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures that `--json` prints."""
@@ -120,9 +128,10 @@ class Keeper:
         """Whether it should be saved now."""
         return False
 
-    def interrupted(self, run: Run, number: int) -> KeyboardInterrupt:
-        """What to raise after a signal."""
-        return KeyboardInterrupt()
+    def stop(self, run: Run, number: int) -> None:
+        """End the run after a signal: what it has found is all there is."""
+        run.was_interrupted = True
+        notice(f"stopped by Ctrl-C after {run.evaluations:,} of {run.budget:,} evaluations")
 
 
 class InFolder(Keeper):
@@ -153,9 +162,9 @@ class InFolder(Keeper):
         """Whether the last checkpoint is older than it should be."""
         return time.perf_counter() - self._saved_at >= self.seconds
 
-    def interrupted(self, run: Run, number: int) -> KeyboardInterrupt:
-        """How to go on."""
-        return Interrupted(number, self.place.path, run.plan.how_to_resume(self.place.path))
+    def stop(self, run: Run, number: int) -> None:
+        """Raise how to go on."""
+        raise Interrupted(number, self.place.path, run.plan.how_to_resume(self.place.path)) from None
 
 
 def carry_on(
@@ -198,7 +207,8 @@ def carry_on(
                 if progress and calls.reached(run.evaluations):
                     progress(run)
                 if stopping and run.evaluations < run.budget:
-                    raise keeper.interrupted(run, received[0])
+                    keeper.stop(run, received[0])
+                    break
         keeper.save(run)
     return _ended(run)
 
@@ -216,7 +226,8 @@ def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: 
             return False
     except Halted:
         keeper.save(run)
-        raise keeper.interrupted(run, received[0]) from None
+        keeper.stop(run, received[0])
+        return False
     except WorkersLost as error:
         keeper.save(run)
         if run.folder is None:
@@ -266,14 +277,17 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
 def _signals(job: Job) -> Iterator[list[int]]:
     """A list that SIGINT and SIGTERM write themselves into, so that the batch can be finished; a second one kills.
 
-    A search in memory has nothing to save: signals do there what they always do.
+    A search in memory has nothing to save: SIGTERM does there what it always does.
     """
     received: list[int] = []
-    if job.log is None or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield received
         return
     job.halt = lambda: bool(received)
-    old = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    in_folder = job.log is not None
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_folder else (signal.SIGINT,)
+    old = {int(number): signal.getsignal(number) for number in numbers}
+    said = b"finishing the batch, then saving" if in_folder else b"finishing the batch"
 
     def note(number: int, frame: object) -> None:
         received.append(number)
@@ -281,7 +295,7 @@ def _signals(job: Job) -> Iterator[list[int]]:
             signal.signal(both, handler)
         # Not through sys.stderr, which the signal may have interrupted in the middle of a line.
         with suppress(OSError):
-            os.write(2, b"finishing the batch, then saving; press Ctrl-C again to stop immediately\n")
+            os.write(2, said + b"; press Ctrl-C again to stop immediately\n")
 
     for number in old:
         signal.signal(number, note)

@@ -27,6 +27,7 @@ from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
+from tesselite.runs.display import shown_from_python
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import (
@@ -78,7 +79,7 @@ def run(
     seed: int | None = None,
     start: Any = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     workers: Any = None,
@@ -88,23 +89,54 @@ def run(
     islands: int | None = None,
     exchange: int | None = None,
 ) -> Run:
-    """Fill an archive with the best solutions of every kind that this many evaluations find; the run, ended.
+    """Fill an archive with the best solutions of every kind that this many evaluations find; returns the run, ended.
 
-    Give the niches as `n_niches` (a CVT, for which `n_samples`, `p` and `method` are those of `tesselite.cvt`), `grid`
-    (cells per feature) or a ready `tessellation`, or one that grows (`tesselite.expanding`). `variation` makes
-    offspring of uniformly drawn elites; an `emitter` of `tesselite.emitters` takes the place of both. `batch_size` is
-    200, or what suits the emitter. `progress` is called with the run after every batch; of a compiled problem, in this
-    process, after the first batch that ends at or beyond each 200th part of the budget, and at the end. `start` are
-    known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run, or a file (see
-    `runs.known_designs`); random ones follow up to `initial` in all. `out` makes the run live in a new folder: it saves
-    itself there every `checkpoint_seconds`, and after any end `tesselite.resume` continues it. Raises NothingValid if
-    the whole first batch fails.
+    `illuminate` takes the same arguments and returns the archive alone.
 
-    `workers` has evaluations done elsewhere: a number of processes, a `concurrent.futures.Executor` or a function that
-    makes one, a Dask client or the address of its scheduler. The result stays the same. An evaluation that raises, or
-    whose worker dies, or that takes longer than `timeout` seconds, is tried again `retries` times. `asynchronous` lets
-    no worker wait for the slowest of a batch; `islands` lets each search on its own and exchange elites every
-    `exchange` evaluations. See docs/scaling.md.
+    Args:
+        problem: What to solve: a function decorated with `tesselite.problem`, or one of `tesselite.problems`.
+        evaluations: The budget, which is spent exactly.
+        n_niches: The number of niches of a CVT; `n_samples`, `p` and `method` are those of `tesselite.cvt`.
+        grid: Cells per feature instead, as 64 or [64, 32].
+        tessellation: Ready niches instead, or some that grow (`tesselite.expanding`, `tesselite.adaptive`).
+        n_samples: Samples for the CVT. Default: 10 per niche, at least 25,000.
+        p: Order of the Minkowski distance of the CVT.
+        method: How the CVT is made: "exact", "fresh" or "lloyd". Default: chosen automatically.
+        variation: Makes offspring of uniformly drawn elites; see `tesselite.variation`.
+        emitter: Chooses parents and makes offspring; see `tesselite.emitters`. Takes the place of `variation`.
+        initial: Random solutions before the first offspring.
+        batch_size: Offspring per batch. Default: 200, or what suits the emitter.
+        seed: Same seed, same result. Default: drawn, and kept in the run's plan.
+        start: Known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run, or a
+            file. Random solutions follow, up to `initial` in all.
+        threads: Threads for compiled work. Default: all cores. Does not change the result.
+        progress: A function that is called with the run after every batch; of a compiled problem, in this process,
+            after the first batch that ends at or beyond each 200th part of the budget, and at the end. False for
+            silence, True for lines wherever there is neither a terminal nor a notebook. Default: a line that changes,
+            on a terminal and in a notebook.
+        out: A new folder for the run: it saves itself there every `checkpoint_seconds`, and after any end
+            `tesselite.resume` continues it.
+        checkpoint_seconds: How often the run is saved.
+        workers: Where to evaluate: a number of processes, a `concurrent.futures.Executor` or a function that makes one,
+            a Dask client or the address of its scheduler. Does not change the result.
+        retries: Retries for an evaluation that fails or whose worker dies. Default: 2.
+        timeout: Seconds after which an evaluation on workers is aborted. Default: no limit.
+        asynchronous: Insert each result of workers at once, and wait for no batch.
+        islands: This many searches side by side that exchange elites every `exchange` evaluations.
+        exchange: Evaluations of an island between exchanges.
+
+    Raises:
+        ValueError: For arguments that make no sense, before anything is done.
+        NothingValid: If the whole first batch fails.
+
+    Ctrl-C finishes the batch. A run in a folder is saved and can be resumed; one in memory is returned as it is, and
+    its `was_interrupted` is True.
+
+    Example:
+        >>> import tesselite as tl
+        >>> run = tl.run(tl.problems.sphere(5), grid=10, evaluations=2_000, seed=1)
+        >>> run.evaluations, run.archive.n_niches
+        (2000, 100)
     """
     if not isinstance(problem, Problem):
         raise ValueError(
@@ -125,15 +157,17 @@ def run(
         ),
         start=start,
     )
-    return start_run(
-        plan,
-        problem,
-        None if out is None else Path(out),
-        emitter=chosen,
-        threads=threads,
-        checkpoint_seconds=checkpoint_seconds,
-        progress=progress,
-    )
+    with shown_from_python(progress) as (called, display):
+        return start_run(
+            plan,
+            problem,
+            None if out is None else Path(out),
+            emitter=chosen,
+            threads=threads,
+            checkpoint_seconds=checkpoint_seconds,
+            progress=called,
+            display=display,
+        )
 
 
 _P = ParamSpec("_P")

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tesselite import __version__
+from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
 from tesselite.report.page.packed_arrays import PackedArrays, document_text, packed_text
-from tesselite.report.page.run_data import RunData, describe_run, read_run
+from tesselite.report.page.run_data import RunData, archive_data, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
 from tesselite.runs.folder import check_output
 
@@ -28,9 +29,9 @@ _SCRIPTS = (
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:
-    """Write the interactive page of these runs into one HTML file; returns it.
+    """Write the interactive page of these runs, or of one archive file, into one HTML file; returns it.
 
-    Raises ValueError if one of them is no run, or has saved no archive yet.
+    Raises ValueError if one of them is not a run, or has saved no archive yet.
     """
     if not folders:
         raise ValueError("runs: expected at least one folder of a run")
@@ -38,7 +39,13 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     plotly_bundle()
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ValueError("runs: the same run folder is given twice")
-    runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
+    files = [folder for folder in folders if folder.is_file()]
+    if files and len(folders) > 1:
+        raise ValueError(f"runs: expected folders of runs to compare, got the file {files[0]}; show an archive alone")
+    if files:
+        runs = [archive_data(Archive.load(files[0]), files[0].stem, file=files[0])]
+    else:
+        runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
     for run in runs:
         if run.archive is None:
             raise ValueError(f"{run.folder}: this run has saved no archive yet; `tesselite watch {run.folder}` waits")
@@ -119,7 +126,7 @@ def plotly_bundle() -> Path:
     package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
     bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
     if bundle is None or not bundle.exists():
-        raise ValueError("the interactive page needs Plotly: pip install 'tesselite[report]'")
+        raise ValueError("the interactive page needs Plotly: pip install plotly, or, in a clone, '.[report]'")
     return bundle
 
 

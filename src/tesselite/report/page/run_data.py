@@ -55,7 +55,7 @@ class RunData:
 
     name: str
     folder: Path
-    stored: Stored
+    stored: Stored | None  # None for an archive without a run
     progress: list[dict[str, float | None]]
     state: State
     archive: Archive | None = None
@@ -71,6 +71,7 @@ class RunData:
     @property
     def plan(self) -> Plan:
         """What the run is."""
+        assert self.stored is not None
         return self.stored.plan
 
 
@@ -148,26 +149,26 @@ def _add_assessment(run: RunData, archive: Archive) -> None:
         run.scenarios[name][at] = found.fitness[name]
 
 
+def archive_data(archive: Archive, name: str, problem: Problem | None = None, file: Path | None = None) -> RunData:
+    """An archive without its run, as the page shows it; of its problem, if given, the views."""
+    return RunData(name, file or Path(name), None, [], "finished", archive=archive, problem=problem)
+
+
 def describe_run(
     run: RunData, arrays: PackedArrays, *, group: str = "", with_views: bool = True, view_bytes: int = VIEW_BYTES
 ) -> dict[str, Any]:
     """A run as the document of the page holds it; its numbers go to `arrays`."""
-    archive, plan = run.archive, run.plan
+    archive = run.archive
     direction = archive.direction if archive else (run.problem.direction if run.problem else "max")
     described: dict[str, Any] = {
         "name": run.name,
         "group": group or run.name,
         "folder": str(run.folder),
-        "problem": plan.problem,
         "state": run.state,
         "direction": direction,
         "y_down": run.problem is not None and run.problem.y_down,
-        "seed": plan.seed,
-        "version": run.stored.version,
-        "budget": run.plan.evaluations,
         "evaluations": run.evaluations,
-        "settings": _settings_shown(run),
-        "command": run.plan.command(run.folder),
+        **_about(run),
         "progress": {name: [row[name] for row in run.progress] for name in _PROGRESS_SHOWN if name in PROGRESS},
         "notes": list(run.notes),
     }
@@ -224,19 +225,36 @@ def _describe_views(
         )
 
 
-def _settings_shown(run: RunData) -> list[tuple[str, str]]:
-    plan = run.plan
+def _about(run: RunData) -> dict[str, Any]:
+    """What the run is, and how to get it again; of an archive without a run, next to nothing."""
+    if run.stored is None:
+        title = run.problem.name if run.problem is not None else run.name
+        niches = repr(run.archive.tessellation) if run.archive is not None else ""
+        settings = [("Archive", str(run.folder)), ("Niches", niches)]
+        return {"problem": title, "seed": None, "version": "", "budget": 0, "settings": settings, "command": ""}
+    plan = run.stored.plan
+    return {
+        "problem": plan.problem,
+        "seed": plan.seed,
+        "version": run.stored.version,
+        "budget": plan.evaluations,
+        "settings": _settings_shown(run, plan, run.stored.version),
+        "command": plan.command(run.folder),
+    }
+
+
+def _settings_shown(run: RunData, plan: Plan, version: str) -> list[tuple[str, str]]:
     return [
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
         *([("Growth", changes_in_words(run.changes))] if plan.niches.revision is not None else []),
-        ("Budget", f"{run.plan.evaluations:,} evaluations"),
+        ("Budget", f"{plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),
         ("Emitter", plan.emitter),
         *plan.execution.shown(),
         ("Seed", str(plan.seed)),
-        ("tesselite", run.stored.version),
+        ("tesselite", version),
         ("Folder", str(run.folder)),
     ]
 

@@ -30,10 +30,10 @@
       if (figures.qd_score !== null) shown.push(figure(Page.number(figures.qd_score), "QD score"));
     }
     const done = Math.max(run.evaluations, ...run.progress.evaluations.slice(-1));
-    shown.push(figure(Page.number(done), done === run.budget ? "evaluations" : `of ${Page.number(run.budget)} evaluations`));
+    if (run.budget) shown.push(figure(Page.number(done), done === run.budget ? "evaluations" : `of ${Page.number(run.budget)} evaluations`));
     if (figures) {
       shown.push(figure(Page.number(figures.invalid), "invalid"));
-      shown.push(figure(Page.duration(figures.seconds), "of search"));
+      if (figures.seconds !== null) shown.push(figure(Page.duration(figures.seconds), "of search"));
     }
     if (Page.document.live && run.state === "running") {
       const { rate, left } = Page.pace(run);
@@ -45,8 +45,9 @@
   Page.about = (run) => {
     Page.by("title").textContent = run.problem;
     const several = Page.document.runs.length > 1;
-    Page.by("subtitle").textContent = several ? `${Page.document.runs.length} runs · looking at ${run.name}` : `${run.name} · seed ${run.seed}`;
+    Page.by("subtitle").textContent = several ? `${Page.document.runs.length} runs · looking at ${run.name}` : run.seed === null ? "a saved archive" : `${run.name} · seed ${run.seed}`;
     Page.by("command").textContent = run.command;
+    Page.by("about-card").classList.toggle("without-run", !run.command);
     const counts = run.figures ? [
       ...run.figures.invalid_reasons.map(([why, n]) => ["Invalid", `${n.toLocaleString("en")} × ${why}`]),
       ["Out of bounds", `${Page.number(run.figures.out_of_bounds)} evaluations, put into the nearest niche`],
