@@ -16,6 +16,7 @@ def test_reference_has_every_public_name():
         public |= {f"{name}.{inner}" for inner in value.__all__} if inspect.ismodule(value) else {name}
     pages = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
     listed = re.findall(r"^\.\. auto\w+:: tesselite\.(\S+)$", pages, flags=re.MULTILINE)
+    assert set(public) - set(listed) == set(), "add these to a page in docs/reference"
     assert sorted(listed) == sorted(public)
 
 
