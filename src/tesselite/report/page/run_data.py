@@ -281,7 +281,8 @@ def _describe_archive(
         "variables": _variables(archive, run.problem),
         "records": _records(elites, arrays, notes),
     }
-    if (found := found_by(run.plan.emitter, run.search, elites.evaluations)) is not None:
+    found = found_by(run.plan.emitter, run.search, elites.evaluations) if run.stored is not None else None
+    if found is not None:
         described["emitters"] = {"names": found[0], "of": arrays.add(whole_numbers(found[1]))}
     cells = describe_cells(archive.tessellation, arrays)
     if cells is not None:
