@@ -201,7 +201,7 @@ def test_cma_mae_gives_the_archive_of_its_plain_twin(cm, mirrored, anti):
     problem = tl.problem(solutions=tl.Reals(n), features={"a": (-6, 6), "b": (-6, 6)}, floor=0.0, batch=True)(
         projection
     )
-    emitter = tl.emitters.cma_mae(alpha, emitters=k, batch=lam, cm=cm, mirrored=mirrored, anti=anti)
+    emitter = tl.emitters.cma_mae(alpha, emitters=k, batch=lam, cm=cm, mirrored=mirrored, anti=anti, threshold_min=0)
     made = run(problem, grid=grid, evaluations=1 + batches * k * lam, initial=1, seed=4, emitter=emitter)
     archive, thresholds = plain_cma_mae(n, grid, k, lam, batches, 4, alpha, cm, mirrored, anti)
     elites = made.archive.elites()

@@ -238,17 +238,22 @@ class CmaMae(Cma):
         """Get ready for a search over this space."""
         super().begin(space, seed)
         self.thresholds = Thresholds(self.alpha)
+        self._least = np.inf
 
     def look_at(self, archive: Archive) -> None:
         """Note which fitness is the least of interest."""
         super().look_at(archive)
-        if self.threshold_min is not None or archive.floor is not None:
-            floor = archive.floor if self.threshold_min is None else self.threshold_min
-            self._least = self._sign * float(floor or 0.0)
+        if self.threshold_min is not None:
+            self._least = self._sign * self.threshold_min
             return
         fitness = archive.arrays().fitness[: len(archive)] * self._sign
-        worst, best = float(fitness.min()), float(fitness.max())
-        self._least = worst - ((best - worst) or abs(worst) or 1.0)
+        best = float(fitness.max())
+        if archive.floor is not None and best > self._sign * archive.floor:
+            self._least = self._sign * archive.floor
+            return
+        rank = len(fitness) // 20  # a few elites may be far worse than all others
+        bad = float(np.partition(fitness, rank)[rank])
+        self._least = min(self._least, bad - ((best - bad) or abs(bad) or 1.0))
 
     def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The worth of a row is what it exceeds its niche's threshold by."""
@@ -262,13 +267,14 @@ class CmaMae(Cma):
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """The thresholds, too."""
-        return super().state() | self.thresholds.state()
+        return super().state() | self.thresholds.state() | {"least": np.array([self._least])}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         """Take back what `state` returned."""
         super().restore(state)
         if state:
             self.thresholds.restore(state)
+            self._least = float(state["least"][0])
 
     def words(self) -> dict[str, Any]:
         """Its own parameters, for its name."""
@@ -361,8 +367,8 @@ def cma_mae(
     strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
     its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. `covariance` is "full"
     (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
-    is where thresholds begin, the least fitness of interest: by default the problem's floor; without one, as far below
-    the worst elite as the best is above it.
+    is where thresholds begin, the least fitness of interest: by default the problem's floor; while no elite is better
+    than that, as far below the worst elites (the 5 % quantile) as the best is above them, at most.
     """
     return CmaMae(
         alpha=alpha,

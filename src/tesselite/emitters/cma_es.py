@@ -13,7 +13,8 @@ tutorial has C^(-1/2) <y>. The factor is taken anew only when C has changed by a
 Ours are: mirrored samples (z and -z); the worst samples pushing the mean away as the best pull it ("anti": weights w/2
 and -w/2, which halves the random walk where fitness says nothing; mirrored samples need it, or sigma shrinks too fast);
 and bounds by folding: a strategy lives in an unbounded space, and what is evaluated is its sample reflected at the
-bounds, as often as it takes. Nothing is drawn again, and no step has to be repaired.
+bounds, as often as it takes. Nothing is drawn again, and no step has to be repaired. (Clipped samples, with the mean
+free or clipped too, were as good on the arm and far worse on a linear projection in a box.)
 
 Everything a strategy draws is a function of its key and of the number of its generation.
 """
