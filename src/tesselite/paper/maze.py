@@ -24,7 +24,6 @@ class MazeExperiment:
     batch_size: int = 200  # table: "#offspring per gen. 200"
     evaluations: int = 200_000  # table: "#gen. (eval.) 990 (200k)"
     trials: int = 30  # section IV-B: "30 independent evolutionary trials"
-    most_assessed: int = 10_000  # section III-A, footnote: "more than 10k solutions, we randomly select ... 10k"
     near: float = 20.0  # section IV-B: "a distance of at most 20 units (diameter of the robot)"
     solved: float = 10.0  # section IV-B: "less than 10 units which is equal to the radius of the robot"
 

@@ -25,10 +25,7 @@ GOAL = (500.0, 500.0)
 ENVIRONMENTS = tuple(str(number) for number in range(1, 17))
 """Names of the 16 environments; number = 4 * outer route + inner route + 1."""
 
-ROUTES = ("short left", "long clockwise", "short right", "long counterclockwise")
-"""The four ways through a stage, in the order of their numbers."""
-
-# What a route closes: (left door, right door, left gate, right gate) of its stage.
+# What each of the four routes through a stage closes: (left door, right door, left gate, right gate) of its stage.
 _CLOSED = (
     (False, True, False, True),  # short left: through the left door, in by the left gate
     (False, True, True, False),  # long clockwise: left door, around the ring, right gate

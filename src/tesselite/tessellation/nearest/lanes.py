@@ -173,19 +173,6 @@ def lanes_at_most(typing: Any, data: Any, at: Any, limit: Any) -> Any:
 
 
 @vector_operation
-def lanes_at_least(typing: Any, data: Any, at: Any, limit: Any) -> Any:
-    """The mask of the eight values data[at:at + 8] that are at least limit."""
-    signature = types.int64(data, types.int64, data.dtype)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        vector = ir.VectorType(element(sig.args[0].dtype), LANES)
-        values = load_lanes(builder, data_pointer(context, builder, sig.args[0], args[0]), args[1], vector)
-        return _mask(builder, splat(builder, args[2], vector), values)
-
-    return signature, generate
-
-
-@vector_operation
 def lanes_least(typing: Any, data: Any, at: Any) -> Any:
     """The least of the eight values data[at:at + 8]."""
     signature = data.dtype(data, types.int64)
