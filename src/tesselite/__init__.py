@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tesselite.runs.run import illuminate, resume, run
     from tesselite.search.map_elites import MapElites, NothingValid
     from tesselite.spaces.features import FeatureSpace, Scale
+    from tesselite.spaces.mixed import Categorical, Integers, Permutation, Product
     from tesselite.spaces.solutions import Box, Levels, Reals, SolutionSpace
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
@@ -38,18 +39,22 @@ _HOME = {
     "Archive": "archive.archive",
     "Assessment": "assessment.scenarios",
     "Box": "spaces.solutions",
+    "Categorical": "spaces.mixed",
     "Elite": "archive.archive",
     "Elites": "archive.archive",
     "Evaluation": "archive.evaluation",
     "FeatureSpace": "spaces.features",
     "GridTessellation": "tessellation.grid",
+    "Integers": "spaces.mixed",
     "Invalid": "archive.evaluation",
     "Levels": "spaces.solutions",
     "MapElites": "search.map_elites",
     "NothingValid": "search.map_elites",
+    "Permutation": "spaces.mixed",
     "Problem": "problems.problem",
-    "Run": "runs.carry_on",
+    "Product": "spaces.mixed",
     "Reals": "spaces.solutions",
+    "Run": "runs.carry_on",
     "Scale": "spaces.features",
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
@@ -81,16 +86,20 @@ __all__ = [
     "Archive",
     "Assessment",
     "Box",
+    "Categorical",
     "Elite",
     "Elites",
     "Evaluation",
     "FeatureSpace",
     "GridTessellation",
+    "Integers",
     "Invalid",
     "Levels",
     "MapElites",
     "NothingValid",
+    "Permutation",
     "Problem",
+    "Product",
     "Reals",
     "Run",
     "Scale",

@@ -252,6 +252,7 @@ def default_for(space: SolutionSpace) -> Operator | VariationFunction:
     def own(parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
         return space.vary(parents, rng)
 
+    own.n_parents = getattr(space, "n_parents", 1)  # type: ignore[attr-defined]
     return own
 
 

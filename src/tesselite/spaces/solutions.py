@@ -23,9 +23,9 @@ class SolutionSpace(Protocol):
     """What the search asks of a space: solutions are rows, shape (n, width), of one dtype.
 
     A space whose solutions no operator of `tesselite.variation` can vary also has `vary(parents, rng)`: an offspring of
-    each parent, shape (n, width), the parents unchanged. Two more are optional: `variables`, a `Variable` for each
-    value of a row, for tables and pages, and `decode(rows)`, what a user's function gets for a row (width,) or, with
-    `batch=True`, for rows (n, width).
+    each parent, shape (n, width), the parents unchanged; with `n_parents = 2`, of each pair (2, n, width). Two more are
+    optional: `variables`, a `Variable` for each value of a row, for tables and pages, and `decode(rows)`, what a user's
+    function gets for a row (width,) or, with `batch=True`, for rows (n, width).
     """
 
     @property
