@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
     from tesselite.tessellation.growing import adaptive, expanding
+    from tesselite.tessellation.population import dns, nslc, rts
     from tesselite.tessellation.protocol import Tessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
@@ -63,16 +64,19 @@ _HOME = {
     "adaptive": "tessellation.growing",
     "assess": "assessment.scenarios",
     "cvt": "tessellation.cvt",
+    "dns": "tessellation.population",
     "emitters": "emitters",
     "expanding": "tessellation.growing",
     "illuminate": "runs.run",
     "lookup": "compiled.blocks",
     "measure": "assessment.metrics",
+    "nslc": "tessellation.population",
     "plots": "report.plots",
     "problem": "problems.user_function",
     "problems": "problems",
     "project": "assessment.metrics",
     "resume": "runs.run",
+    "rts": "tessellation.population",
     "run": "runs.run",
     "sincos": "compiled.fast_math",
     "spread": "assessment.metrics",
@@ -110,16 +114,19 @@ __all__ = [
     "adaptive",
     "assess",
     "cvt",
+    "dns",
     "emitters",
     "expanding",
     "illuminate",
     "lookup",
     "measure",
+    "nslc",
     "plots",
     "problem",
     "problems",
     "project",
     "resume",
+    "rts",
     "run",
     "sincos",
     "spread",

@@ -262,6 +262,11 @@ class Archive:
         return self._n
 
     @property
+    def has_niches(self) -> bool:
+        """Whether niches are there, or else a population without, or niches that are yet to be made."""
+        return self.tessellation.kind != "provisional"
+
+    @property
     def coverage(self) -> float:
         """The share of niches that are filled."""
         return self._n / self.n_niches
@@ -544,6 +549,30 @@ class Archive:
             raise ValueError(f"n: expected a whole number of at least 0, got {n!r:.80}")
         return self._take(rng.integers(0, self._n, n))
 
+    # -- populations without niches --------------------------------------------------------------------------------
+
+    def competitors(self) -> tuple[Floats, Floats, Ints]:
+        """Signed fitness (n,), unit-scaled features (n, d) and evaluations (n,) of all elites, in order of filling."""
+        features = self._features[: self._n]
+        return (
+            self.sign * self._fitness[: self._n],
+            self.tessellation.space.to_unit(features),
+            self._evaluations[: self._n].copy(),
+        )
+
+    def keep(self, rows: Ints | None) -> None:
+        """Drop all elites but those in these different rows, which take this order; None keeps all."""
+        if rows is None:
+            return
+        n = len(rows)
+        with uninterrupted(), self.one_at_a_time:
+            for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
+                values = getattr(self, name)
+                values[:n] = values[rows]
+            self._n = n
+            self._index = elitism.new_index(self.n_niches, len(self._fitness))
+            elitism.set_rows(*self._index, self._niches[:n])
+
     # -- joining archives ------------------------------------------------------------------------------------------
 
     @uninterrupted()
@@ -731,6 +760,8 @@ class Archive:
 
     def __repr__(self) -> str:
         best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:.6g}"
+        if not self.has_niches:
+            return f"Archive({self._n:,} solutions, without niches{best}, {self.direction})"
         return (
             f"Archive({self._n:,} of {self.n_niches:,} niches filled, coverage {self.coverage:.3g}{best}, "
             f"{self.direction})"

@@ -14,7 +14,9 @@ from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.neighbours import nearest_distances
 from tesselite.problems.problem import Problem
+from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
 
 SPREAD_AT_MOST = 50_000
 """Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""
@@ -93,6 +95,19 @@ def measure(
         mean_fitness=archive.mean_fitness,
         spread=spread(archive, p, threads) if len(archive) <= spread_at_most else None,
     )
+
+
+def in_niches(archive: Archive, n_niches: int) -> Archive:
+    """An archive without niches in a CVT of so many, within the bounds of the features, or their range where open.
+
+    What reports show of a population; to compare several, `project` them on a common tessellation of your choice.
+    """
+    assert isinstance(archive.tessellation, Provisional)
+    given, features = archive.tessellation.features, archive.elites().features
+    low = np.where(np.isinf(given.low), features.min(axis=0), given.low)
+    high = np.where(np.isinf(given.high), features.max(axis=0), given.high)
+    high = np.where(high > low, high, low + 1.0)
+    return project(archive, cvt(given.within(low, high), n_niches, seed=0, cache=True))
 
 
 def project(

@@ -153,6 +153,13 @@ def run(
             "adaptive; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
         ),
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="A population without niches: dns, nslc or rts; options as in dns:size=1024,k=3.",
+        ),
+    ] = None,
     centroids: Annotated[
         Path | None,
         typer.Option(
@@ -245,6 +252,7 @@ def run(
         grid=_grid(grid) if grid is not None else None,
         cells=cells,
         grow=grow,
+        population=population,
         centroids=centroids,
         tessellation=tessellation,
         samples=samples,

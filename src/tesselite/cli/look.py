@@ -94,6 +94,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import run_archive
     from tesselite.search.map_elites import saved_changes
+    from tesselite.tessellation.growing import Growing
 
     folder = RunFolder.open(path)
     stored = folder.read()
@@ -137,7 +138,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         lines += _archive_lines(archive)
     lines += [
         ("niches", plan.niches.label),
-        *(_growth_lines(archive, changes) if archive is not None and plan.niches.revision is not None else []),
+        *(_growth_lines(archive, changes) if archive is not None and isinstance(plan.niches, Growing) else []),
         ("emitter", plan.emitter),
         ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),
@@ -178,7 +179,9 @@ def _archive_lines(archive: Archive) -> list[tuple[str, str]]:
     names = archive.tessellation.space.names
     lines = [
         ("features", ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")),
-        ("filled", f"{len(archive):,} of {archive.n_niches:,} niches ({archive.coverage:.1%})"),
+        ("filled", f"{len(archive):,} of {archive.n_niches:,} niches ({archive.coverage:.1%})")
+        if archive.has_niches
+        else ("kept", f"{len(archive):,} solutions, without niches"),
     ]
     if len(archive):
         lines.append(

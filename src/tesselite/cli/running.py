@@ -34,6 +34,7 @@ from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.kind import Niches
 from tesselite.tessellation.niches import Cvt, niches_of
 from tesselite.tessellation.own import by_name as tessellation_by_name
+from tesselite.tessellation.population import population_by_name
 from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Wanted:
     grid: Any
     cells: str | None
     grow: str | None
+    population: str | None
     centroids: Path | None
     tessellation: str | None
     samples: int | None
@@ -110,6 +112,10 @@ class Wanted:
         given = [name for name, value in chosen.items() if value is not None]
         if len(given) > 1:
             raise ValueError(f"expected only one of {', '.join(chosen)}, got {' and '.join(given)}")
+        if self.population is not None:
+            if given or self.grow is not None:
+                raise ValueError(f"--population: has no niches; expected no {', '.join(chosen)} and --grow")
+            return population_by_name(self.population)
         if self.grow is not None:
             return self._growing(self.grow, space)
         if self.cells is not None and self.grid is None:
@@ -296,9 +302,11 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
         if run.was_finished:
             typer.echo("the run was already finished; --evaluations N would extend it")
         rest = run.seconds - run.seconds_search
+        filled = f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%})"
+        if not run.archive.has_niches:
+            filled = f"{len(run.archive):,} solutions kept, without niches"
         typer.echo(
-            f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%}), "
-            f"best fitness {'-' if best is None else f'{best:.6g}'}, {figures['evaluations']:,} evaluations "
+            f"{filled}, best fitness {'-' if best is None else f'{best:.6g}'}, {figures['evaluations']:,} evaluations "
             f"in {run.seconds_search:.1f} s of search"
             + (f" (and {rest:.1f} s for niches, compilation and files)" if rest >= 1.0 else "")
         )

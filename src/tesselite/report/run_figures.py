@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tesselite.archive.archive import Archive
+from tesselite.assessment.metrics import in_niches
 from tesselite.problems.problem import Problem
 from tesselite.report import plots
 from tesselite.report.curves import MEASURES
@@ -34,6 +35,9 @@ def plot_run(
     place = RunFolder.open(folder)
     plan = place.read().plan
     archive, search = run_archive(folder)
+    if len(archive) and not archive.has_niches:
+        archive = in_niches(archive, len(archive))
+        say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     problem: Problem | None = None
     try:
         problem = problem_of(folder, plan)

@@ -38,7 +38,6 @@ from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
 from tesselite.tessellation.kind import CENTROIDS_FILE
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.provisional import Provisional
 
 FORMAT = 2  # 1 had no digest, and held events as well
 RUN_FILES = (
@@ -395,10 +394,11 @@ if hasattr(os, "register_at_fork"):
 def progress_of(search: MapElites) -> dict[str, Any]:
     """The figures of a search that progress, reports and JSON share; without niches nothing is filled."""
     archive = search.archive
-    made = not isinstance(archive.tessellation, Provisional)
+    made = archive.has_niches
+    alone = search.revision is not None and search.revision.selects  # a population without niches
     return {
         "evaluations": search.evaluations,
-        "filled": len(archive) if made else 0,
+        "filled": len(archive) if made or alone else 0,
         "coverage": archive.coverage if made else 0.0,
         "best_fitness": archive.best_fitness,
         "mean_fitness": archive.mean_fitness,

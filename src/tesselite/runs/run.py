@@ -41,9 +41,9 @@ from tesselite.runs.problem import (
     unagreed_file,
 )
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
-from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.rules import Rule
 
 CHECKPOINT_SECONDS = 30.0
 
@@ -68,7 +68,7 @@ def run(
     evaluations: float,
     n_niches: int | None = None,
     grid: Any = None,
-    tessellation: Tessellation | Growing | None = None,
+    tessellation: Tessellation | Rule | None = None,
     n_samples: int | None = None,
     p: float = 2.0,
     method: str | None = None,
@@ -98,7 +98,8 @@ def run(
         evaluations: The budget, which is spent exactly.
         n_niches: The number of niches of a CVT; `n_samples`, `p` and `method` are those of `tesselite.cvt`.
         grid: Cells per feature instead, as 64 or [64, 32].
-        tessellation: Ready niches instead, or some that grow (`tesselite.expanding`, `tesselite.adaptive`).
+        tessellation: Ready niches instead, some that grow (`tesselite.expanding`, `tesselite.adaptive`), or a
+            population without niches (`tesselite.dns`, `tesselite.nslc`, `tesselite.rts`).
         n_samples: Samples for the CVT. Default: 10 per niche, at least 25,000.
         p: Order of the Minkowski distance of the CVT.
         method: How the CVT is made: "exact", "fresh" or "lloyd". Default: chosen automatically.

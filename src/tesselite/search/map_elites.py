@@ -212,7 +212,7 @@ class MapElites:
     def insert(self, solutions: Rows, evaluated: Evaluation, first: int) -> Added:
         """Insert evaluated solutions, whose evaluations have the numbers from `first` on, and tell the emitter."""
         with uninterrupted():
-            wanted = self.emitter.wants_improvement
+            wanted, n_before = self.emitter.wants_improvement, len(self.archive)
             added = self.archive.add_evaluated(solutions, evaluated, first, improvement=wanted)
             self.evaluations += len(solutions)
             self.first_error = self.first_error or evaluated.first_error
@@ -220,6 +220,8 @@ class MapElites:
             if self.revision is not None:
                 if self.revision.sees_all:
                     self.revision.tell(evaluated.features[added.niches >= 0])
+                if self.revision.selects:
+                    self.archive.keep(self.revision.select(*self.archive.competitors(), n_before))
                 self.revise()
         return added
 

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tesselite.base.arrow import read_about
-from tesselite.base.checks import checked_count
-from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.kind import Construction, Niches
+from tesselite.tessellation.kind import Construction
 from tesselite.tessellation.provisional import Provisional
+from tesselite.tessellation.rules import Rule, by_text
 from tesselite.tessellation.voronoi import checked_p, p_to_json
 
 if TYPE_CHECKING:
     from tesselite.tessellation.revision import Revision
 
 EVERY = 1000
+_MOST = 100.0  # of shares
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growing(Niches):
+class Growing(Rule):
     """Niches within bounds that follow what was seen.
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
@@ -32,7 +30,7 @@ class Growing(Niches):
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says.
     """
 
-    kind: ClassVar[str]
+    apart = ("n_niches", "shape", "p")
     n_niches: int
     every: int = EVERY
     margin: float = 0.01
@@ -42,29 +40,13 @@ class Growing(Niches):
     p: float = 2.0
 
     def __post_init__(self) -> None:
-        self._set("n_niches", checked_count("n_niches", self.n_niches))
-        self._set("every", checked_count("every", self.every))
-        self._set("outliers", checked_count("outliers", self.outliers, least=0))
+        for name in ("n_niches", "every"):
+            self._set_count(name)
+        self._set_count("outliers", least=0)
         for name in ("margin", "growth"):
-            self._set_share(name, self._limit)
+            self._set_share(name, _MOST)
         self._set("p", checked_p(self.p))
         self._set("ignore_bounds", bool(self.ignore_bounds))
-
-    _limit: ClassVar[float] = 100.0
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
-
-    def _set_share(self, name: str, most: float) -> None:
-        value = as_float(name, getattr(self, name), "a share of at least 0")
-        if not 0.0 <= value < most:
-            raise ValueError(f"{name}: expected a number of at least 0 and below {most:g}, got {value!r}")
-        self._set(name, value)
-
-    @property
-    @abstractmethod
-    def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
 
     def tessellate(
         self,
@@ -74,9 +56,7 @@ class Growing(Niches):
         progress: Construction | None = None,
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
-        if self.ignore_bounds:
-            space = FeatureSpace(dict.fromkeys(space.names))
-        return Provisional(space)
+        return Provisional(FeatureSpace(dict.fromkeys(space.names)) if self.ignore_bounds else space)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
         """The same; ValueError if they cannot grow over this space."""
@@ -86,43 +66,19 @@ class Growing(Niches):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
-        values = {part.name: getattr(self, part.name) for part in fields(self)}
-        return {"kind": self.kind, **values, "p": p_to_json(self.p)}
-
-    @classmethod
-    def from_dict(cls, about: dict[str, Any]) -> Self:
-        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
-        return cls(**{part.name: about[part.name] for part in fields(cls)})
+        return {**super().to_dict(), "p": p_to_json(self.p)}
 
     @property
     def label(self) -> str:
         """A few words for people."""
         return f"{self.kind} CVT of {self.n_niches:,} niches" + ("" if self.p == 2.0 else f", p = {self.p:g}")
 
-    @property
-    def construction(self) -> str:
-        """The options that differ from the default, in words."""
-        return ", ".join(self._options()) or "default growth"
-
-    def count_features(self, folder: Path) -> int:
-        """How many the archive has."""
-        return len(read_about(folder / "archive.parquet").get("tessellation", {}).get("space", {}).get("names", ()))
-
     def command(self, folder: Path) -> list[str]:
         """The options of `tesselite run`."""
-        words = ["--grow", ":".join([self.kind, ",".join(self._options())]).rstrip(":")]
-        return [*self._size(), *words, *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
+        return [*self._size(), "--grow", self.text(), *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
 
     def _size(self) -> list[str]:
         return ["--niches", str(self.n_niches)]
-
-    def _options(self) -> list[str]:
-        """name=value of everything that is not as by default."""
-        given = [part for part in fields(self) if part.name not in _SIZES and getattr(self, part.name) != part.default]
-        return [f"{part.name}={_text(getattr(self, part.name))}" for part in given]
-
-
-_SIZES = ("n_niches", "shape", "p")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +151,7 @@ class Adaptive(Growing):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set_share("uniform", 1.0)
-        self._set_share("more", self._limit)
+        self._set_share("more", _MOST)
 
     @property
     def n_kept(self) -> int:
@@ -278,26 +234,10 @@ def adaptive(
 
 def growing_by_name(text: str, n_niches: int, shape: tuple[int, ...] | None, p: float) -> Growing:
     """The niches of a text such as "expanding:every=2000,margin=0.02"; ValueError if it is not one."""
-    name, _, rest = text.partition(":")
-    if name not in KINDS:
-        raise ValueError(f"grow: expected one of {', '.join(KINDS)}, got {name!r}")
-    kind = KINDS[name]
-    known = {part.name: part for part in fields(kind) if part.name not in _SIZES}
-    options: dict[str, Any] = {}
-    for option in filter(None, rest.split(",")):
-        key, _, value = option.partition("=")
-        if key not in known:
-            raise ValueError(f"grow: expected options of {name} ({', '.join(known)}), got {key!r}")
-        if isinstance(known[key].default, bool):
-            options[key] = value in ("", "true", "True")
-        else:
-            options[key] = as_float(key, value, "a number")
+    given: dict[str, Any] = {"n_niches": n_niches, "p": p}
     if shape is not None:
-        if kind is not Expanding:
+        if (name := text.partition(":")[0]) != Expanding.kind:
             raise ValueError(f"grow: {name} has no grid; expected --niches")
-        options["shape"] = shape
-    return kind(n_niches=n_niches, p=p, **options)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value:g}"
+        given["shape"] = shape
+    found: Growing = by_text("grow", KINDS, text, **given)
+    return found

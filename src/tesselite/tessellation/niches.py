@@ -13,9 +13,11 @@ from tesselite.base.arrow import read_about
 from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.growing import KINDS, Growing
+from tesselite.tessellation.growing import KINDS as GROWING
 from tesselite.tessellation.kind import CENTROIDS_FILE, Construction, Niches
+from tesselite.tessellation.population import KINDS as POPULATIONS
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
+from tesselite.tessellation.rules import Rule
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p, p_to_json
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ class Given(_OfCentroids):
 def niches_of(
     n_niches: int | None = None,
     grid: Any = None,
-    tessellation: Tessellation | Growing | None = None,
+    tessellation: Tessellation | Rule | None = None,
     *,
     n_samples: int | None = None,
     p: float = 2.0,
@@ -207,7 +209,7 @@ def niches_of(
         return Cvt(n_niches, n_samples, p, method)
     if (n_samples, p, method) != (None, 2.0, None):
         raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
-    if isinstance(tessellation, Growing):
+    if isinstance(tessellation, Rule):
         return tessellation
     if grid is not None:
         tessellation = GridTessellation(space, grid)
@@ -228,8 +230,8 @@ def niches_from_dict(about: dict[str, Any]) -> Niches:
         if not shape or not all(is_whole(cells, 1) for cells in shape):
             raise TypeError(f"shape is {shape!r}")
         return Grid(shape, about.get("cells", "equal"))
-    if about["kind"] in KINDS:
-        return KINDS[about["kind"]].from_dict(about)
+    if rule := {**GROWING, **POPULATIONS}.get(about["kind"]):
+        return rule.from_dict(about)
     if about["kind"] == "own":
         from tesselite.tessellation.own import Own
 

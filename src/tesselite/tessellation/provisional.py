@@ -22,7 +22,6 @@ class Provisional(Tessellation):
 
     kind = "provisional"
     n_niches = 2**62
-    counts_outside = False
 
     def __init__(self, features: FeatureSpace) -> None:
         self.features = features

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 class Revision(ABC):
@@ -24,6 +25,7 @@ class Revision(ABC):
 
     every: int
     sees_all = True
+    selects = False  # whether it keeps a population without niches within its size, by `select`
     seed: int
 
     def begin(self, seed: int) -> None:
@@ -39,6 +41,15 @@ class Revision(ABC):
 
         `features` (m, d) are those of the elites, in the order in which their niches were first filled.
         """
+
+    def select(self, fitness: Floats, points: Floats, evaluations: Ints, n_before: int) -> Ints | None:
+        """The rows (m,) that stay, in this order; None for all. Called after every batch, if it `selects`.
+
+        `fitness` (n,) is to be large, `points` (n, d) are the unit-scaled features, `evaluations` (n,) the numbers of
+        the evaluations. The first `n_before` rows were there before the batch; a better one of the same features may
+        have taken the place of any of them.
+        """
+        return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """All that it remembers, as named arrays; a checkpoint keeps them."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive, Elites
 from tesselite.archive.file import load_checkpoint
+from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.problems.problem import Problem
 from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
@@ -25,6 +26,7 @@ from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
 from tesselite.spaces.variables import Variable
+from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.protocol import Tessellation
 
 Floats = npt.NDArray[np.float64]
@@ -91,6 +93,10 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
         run.changes = saved_changes(search)
+        if len(run.archive) and not run.archive.has_niches:
+            run.archive = in_niches(run.archive, len(run.archive))
+            n = f"{run.archive.n_niches:,}"
+            run.notes.append(f"These solutions have no niches; figures and maps show them in a CVT of {n} niches.")
         run.search = search
     finished = run.evaluations >= stored.plan.evaluations
     run.evaluations = place.count_finished(stored, run.evaluations)
@@ -247,7 +253,7 @@ def _settings_shown(run: RunData, plan: Plan, version: str) -> list[tuple[str, s
     return [
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
-        *([("Growth", changes_in_words(run.changes))] if plan.niches.revision is not None else []),
+        *([("Growth", changes_in_words(run.changes))] if isinstance(plan.niches, Growing) else []),
         ("Budget", f"{plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),

@@ -1,0 +1,250 @@
+"""Who stays in a population without niches: solutions compete with those that are near to them in feature space.
+
+The records by which such populations are asked for are in `population`. Distances are Euclidean, in features that are
+scaled to their bounds; a feature whose bounds are open counts in its own units.
+
+- `Dominated`: dominated novelty search (Bahlous-Boldi, Faldor et al. 2025, arXiv 2502.00593). Ties of fitness are
+  decided by the number of the evaluation, so that of two equal solutions exactly one dominates the other.
+- `LocalCompetition`: novelty with local competition (Lehman and Stanley 2011), selected as NSGA-II does.
+- `Tournament`: restricted tournament selection (Harik 1995), in feature space.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.base.seeds import Purpose, generator
+from tesselite.compiled.kernels import kernel
+from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.revision import Revision
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.population import Dns, Nslc, Rts
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+REMEMBER_EVERY = 20  # evaluations, of which novelty search with local competition remembers one for good
+
+
+class Competition(Revision):
+    """Who stays in a population; it never makes niches."""
+
+    every = 2**61
+    selects = True
+
+    def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
+        """No niches."""
+        return None
+
+
+def ranks(fitness: Floats, evaluations: Ints) -> Ints:
+    """The place (n,) of each row in the order of fitness, the best first; of equals, the earlier evaluation."""
+    order = np.lexsort((evaluations, -fitness))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+@kernel()
+def _take_in(i: int, j: int, points: Floats, squares: Floats, who: Ints, twice: bool) -> None:
+    """Put row j among the nearest of row i, by distance and then number, if it is near enough and not there yet."""
+    k = squares.shape[1]
+    worst = squares[i, k - 1]
+    square = 0.0
+    for a in range(points.shape[1]):
+        difference = points[i, a] - points[j, a]
+        square += difference * difference
+        if square > worst:
+            return
+    if square == worst and who[i, k - 1] >= 0 and who[i, k - 1] < j:
+        return
+    if twice:
+        for c in range(k):
+            if who[i, c] == j:
+                return
+    c = k - 1
+    while c > 0 and (squares[i, c - 1] > square or (squares[i, c - 1] == square and (who[i, c - 1] > j))):
+        squares[i, c], who[i, c] = squares[i, c - 1], who[i, c - 1]
+        c -= 1
+    squares[i, c], who[i, c] = square, j
+
+
+@kernel()
+def nearest_better(rows: Ints, others: Ints, places: Ints, points: Floats, squares: Floats, who: Ints) -> None:
+    """Take those of `others` that have a better place than a row among the nearest of each of `rows`."""
+    for a in range(len(rows)):
+        i = rows[a]
+        for b in range(len(others)):
+            j = others[b]
+            if places[j] < places[i]:
+                _take_in(i, j, points, squares, who, True)
+
+
+@kernel()
+def nearest_all(n: int, points: Floats, numbers: Ints, squares: Floats, who: Ints) -> None:
+    """The nearest of all points of each of the first n, but for those of the same number."""
+    for i in range(n):
+        for j in range(len(points)):
+            if numbers[j] != numbers[i]:
+                _take_in(i, j, points, squares, who, False)
+
+
+def _none(n: int, k: int) -> tuple[Floats, Ints]:
+    return np.full((n, k), np.inf), np.full((n, k), -1, np.int64)
+
+
+class Dominated(Competition):
+    """Those stay whose mean distance to the k nearest better ones is largest.
+
+    The nearest better ones of each row are kept from batch to batch: only new rows, and rows that have lost one of
+    them, look at the whole population.
+    """
+
+    def __init__(self, how: Dns) -> None:
+        self.how = how
+        self._forget()
+
+    def _forget(self) -> None:
+        self._fitness: Floats = np.empty(0)
+        self._squares, self._who = _none(0, self.how.k)
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """The nearest better ones are found again."""
+        self._forget()
+
+    def select(self, fitness: Floats, points: Floats, evaluations: Ints, n_before: int) -> Ints | None:
+        """The rows that stay."""
+        n, k = len(fitness), self.how.k
+        if n_before != len(self._fitness):  # restored
+            self._forget()
+        known, places = len(self._fitness), ranks(fitness, evaluations)
+        squares, who = _none(n, k)
+        squares[:known], who[:known] = self._squares, self._who
+        better = np.flatnonzero(fitness[:known] != self._fitness)  # replaced by a better one of the same features
+        fresh = np.concatenate([better, np.arange(known, n)])
+        stale = np.concatenate([better, np.flatnonzero((who[:known] == -2).any(axis=1)), np.arange(known, n)])
+        stale = np.unique(stale)
+        squares[stale], who[stale] = _none(len(stale), k)
+        nearest_better(stale, np.arange(n), places, points, squares, who)
+        others = np.setdiff1d(np.arange(known), stale)
+        nearest_better(others, fresh, places, points, squares, who)
+        kept = np.arange(n)
+        if n > self.how.size:
+            counts = (who >= 0).sum(axis=1)
+            sums = np.where(who >= 0, np.sqrt(squares), 0.0).cumsum(axis=1)[:, -1]
+            distance = np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
+            kept = np.sort(np.lexsort((places, -distance))[: self.how.size])
+        renumbered = np.full(n + 1, -1, np.int64)  # the last stands for nobody
+        renumbered[:n] = -2  # gone
+        renumbered[kept] = np.arange(len(kept))
+        self._fitness, self._squares, self._who = fitness[kept], squares[kept], renumbered[who[kept]]
+        return None if len(kept) == n else kept
+
+
+class LocalCompetition(Competition):
+    """Those stay who are novel, or better than their neighbours: selection by both, as NSGA-II does.
+
+    Novelty is the mean distance to the k nearest in the population and among the remembered ones (each 20th evaluation,
+    at most as many as the population); local competition counts how many of these k are worse.
+    """
+
+    def __init__(self, how: Nslc) -> None:
+        self.how = how
+        self._memory: Floats | None = None  # (r, d + 1), features and fitness
+        self._numbers: Ints = np.empty(0, np.int64)
+
+    def select(self, fitness: Floats, points: Floats, evaluations: Ints, n_before: int) -> Ints | None:
+        """The rows that stay."""
+        n, k = len(fitness), self.how.k
+        rows = np.column_stack([points, fitness])
+        new = n_before + np.flatnonzero(evaluations[n_before:] % REMEMBER_EVERY == 0)
+        memory = rows[:0] if self._memory is None else self._memory
+        self._memory = np.concatenate([memory, rows[new]])[-self.how.size :]
+        self._numbers = np.concatenate([self._numbers, evaluations[new]])[-self.how.size :]
+        if n <= self.how.size:
+            return None
+        everybody = np.concatenate([rows, self._memory])
+        squares, who = _none(n, k)
+        numbers = np.concatenate([evaluations, self._numbers])
+        nearest_all(n, np.ascontiguousarray(everybody[:, :-1]), numbers, squares, who)
+        near = who >= 0
+        sums = np.where(near, np.sqrt(squares), 0.0).cumsum(axis=1)[:, -1]
+        novelty = sums / np.maximum(near.sum(axis=1), 1)
+        worse = (near & (everybody[who, -1] < fitness[:, None])).sum(axis=1)
+        return np.sort(_selected(novelty, worse, ranks(fitness, evaluations), self.how.size))
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """The remembered ones."""
+        return {} if self._memory is None else {"memory": self._memory, "numbers": self._numbers}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go back to it."""
+        if state:
+            self._memory, self._numbers = state["memory"], state["numbers"]
+
+
+def _fronts(novelty: Floats, worse: Ints) -> Ints:
+    """The number of the non-dominated front of each row (n,), 0 for the first; both are to be large.
+
+    In the order of novelty, a row belongs to the first front none of whose rows so far dominates it. Largest counts of
+    earlier fronts are never smaller than those of later ones, so that it is found by bisection.
+    """
+    fronts = np.empty(len(novelty), np.int64)
+    best: list[tuple[int, float]] = []  # of each front: minus the largest count so far, minus the novelty it had
+    for i in np.lexsort((-worse, -novelty)).tolist():
+        key = (-int(worse[i]), -float(novelty[i]))  # a row whose key is the same does not dominate
+        at = bisect_left(best, key)
+        if at < len(best):
+            best[at] = key
+        else:
+            best.append(key)
+        fronts[i] = at
+    return fronts
+
+
+def _selected(novelty: Floats, worse: Ints, places: Ints, size: int) -> Ints:
+    """The rows that NSGA-II keeps: by front, then by crowding distance, then by place."""
+    fronts, crowding = _fronts(novelty, worse), np.zeros(len(novelty))
+    for front in range(int(fronts.max()) + 1):
+        members = np.flatnonzero(fronts == front)
+        for values in (novelty, worse.astype(np.float64)):
+            order = members[np.lexsort((places[members], values[members]))]
+            ordered = values[order]
+            span = ordered[-1] - ordered[0]
+            crowding[order[[0, -1]]] = np.inf
+            if span > 0.0:
+                crowding[order[1:-1]] += (ordered[2:] - ordered[:-2]) / span
+    return np.lexsort((places, -crowding, fronts))[:size]
+
+
+class Tournament(Competition):
+    """A new row replaces the nearest of `window` members, drawn at random, if it is better; of the whole population
+    without a window."""
+
+    def __init__(self, how: Rts) -> None:
+        self.how = how
+
+    def select(self, fitness: Floats, points: Floats, evaluations: Ints, n_before: int) -> Ints | None:
+        """The rows that stay."""
+        n, size = len(fitness), self.how.size
+        if n <= size:
+            return None
+        members, everybody = np.arange(size), np.arange(size)
+        held = points[:size].copy()
+        for i in range(size, n):
+            drawn = everybody
+            if self.how.window is not None:
+                rng = generator(self.seed, Purpose.TESSELLATION, int(evaluations[i]))
+                drawn = rng.integers(0, size, self.how.window)
+            away = held[drawn] - points[i]
+            slot = drawn[np.argmin(np.einsum("ij,ij->i", away, away))]
+            if fitness[i] > fitness[members[slot]]:
+                members[slot] = i
+                held[slot] = points[i]
+        return members

@@ -1,0 +1,126 @@
+"""Populations without niches, as a plan holds them: `Dns`, `Nslc` and `Rts`. Who stays in them is in `competition`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tesselite.tessellation.rules import Rule, by_text
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.revision import Revision
+
+SIZE = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Population(Rule):
+    """At most `size` solutions. Of those with equal features only the best is kept."""
+
+    size: int = SIZE
+
+    def __post_init__(self) -> None:
+        self._set_count("size")
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"population of {self.size:,} without niches ({self.text()})"
+
+    def command(self, folder: Path) -> list[str]:
+        """The options of `tesselite run`."""
+        return ["--population", self.text()]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dns(Population):
+    """Dominated novelty search; `k` nearest better ones decide."""
+
+    kind = "dns"
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_count("k")
+
+    @property
+    def revision(self) -> Revision:
+        """The rule at work; each search has one of its own."""
+        from tesselite.tessellation.competition import Dominated
+
+        return Dominated(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nslc(Population):
+    """Novelty search with local competition among the `k` nearest."""
+
+    kind = "nslc"
+    k: int = 15
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_count("k")
+
+    @property
+    def revision(self) -> Revision:
+        """The rule at work; each search has one of its own."""
+        from tesselite.tessellation.competition import LocalCompetition
+
+        return LocalCompetition(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rts(Population):
+    """Restricted tournament selection among `window` members drawn at random; None: all of them."""
+
+    kind = "rts"
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.window is not None:
+            self._set_count("window")
+
+    @property
+    def revision(self) -> Revision:
+        """The rule at work; each search has one of its own."""
+        from tesselite.tessellation.competition import Tournament
+
+        return Tournament(self)
+
+
+KINDS: dict[str, type[Population]] = {kind.kind: kind for kind in (Dns, Nslc, Rts)}
+
+
+def dns(size: int = SIZE, *, k: int = 3) -> Dns:
+    """Dominated novelty search: a population of `size` without niches, given as `tessellation` to `tesselite.run`.
+
+    Those stay whose mean distance, in feature space, to the `k` nearest better ones is largest. Of equal fitness, the
+    earlier evaluation counts as better.
+    """
+    return Dns(size=size, k=k)
+
+
+def nslc(size: int = SIZE, *, k: int = 15) -> Nslc:
+    """Novelty search with local competition: a population of `size` without niches, for `tesselite.run`.
+
+    Those stay who are novel (mean distance to the `k` nearest) or better than their neighbours (how many of these are
+    worse), by NSGA-II's selection.
+    """
+    return Nslc(size=size, k=k)
+
+
+def rts(size: int = SIZE, *, window: int | None = None) -> Rts:
+    """Restricted tournament selection: a population of `size` without niches, for `tesselite.run`.
+
+    A new solution replaces the nearest of `window` members drawn at random (None: of all) if it is better.
+    """
+    return Rts(size=size, window=window)
+
+
+def population_by_name(text: str) -> Population:
+    """The population of a text such as "dns:size=1000,k=3"; ValueError if it is not one."""
+    found: Population = by_text("population", KINDS, text)
+    return found
