@@ -76,10 +76,15 @@ def speed(rounds: int, write: bool) -> None:
             busy[name] = min(busy[name], each * (time.process_time() - used))
     first = next(iter(cases))
     rows = [
-        (name, f"{wall[name]:.2f}", f"{busy[name]:.2f}", f"{wall[first] / wall[name]:.1f}x" if "100," in name else "")
+        (
+            name,
+            *(f"{taken[name]:.2f}" for taken in (wall, busy)),
+            *(f"{taken[first] / taken[name]:.1f}x" if "100," in name else "" for taken in (wall, busy)),
+        )
         for name in cases
     ]
-    text = table(("CMA-MAE, 15 emitters of 36, LP sphere", "wall, us", "processor, us", "faster than pyribs"), rows)
+    head = ("CMA-MAE, 15 emitters of 36, LP sphere", "wall, us", "processor, us", "faster, wall", "faster, processor")
+    text = table(head, rows)
     two = wall["tesselite, n = 100, 1 thread"] / wall["tesselite, n = 100, 2 threads"]
     about = machine(("ribs", "numpy", "numba"))
     text += f"\n\nTwo threads against one: {two:.2f}x. {rounds} rounds. {about}."

@@ -23,8 +23,8 @@ class Benchmark:
     """A problem with its niches and its budget: a `grid` with so many cells a feature, or a CVT of 10,000 niches.
 
     `sigma` is the step size of operators and emitters: the literature's, in the units of the variables; of the spiral,
-    the hexapod and the maze, a share of their range. `paper` names the problem and the operator of the CVT-MAP-Elites
-    paper, where this is a task of that paper's.
+    the hexapod and the maze, a share of their range. `cma` are other settings of `cma_mae` than those for long runs.
+    `paper` names the problem and the operator of the CVT-MAP-Elites paper, where this is a task of that paper's.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Benchmark:
     evaluations: int = LONG
     grid: int | None = 100
     sigma: float = 0.5
+    cma: str = ""
     paper: tuple[str, str | None] | None = None
 
 
@@ -58,18 +59,20 @@ BENCHMARKS = {
             "hexapod",
             "Hexapod, duty factors",
             "hexapod:duty,real=yes",
-            evaluations=SHORT,
+            evaluations=270_000,
             grid=None,
             sigma=0.05,
+            cma="alpha=0.1,cm=1,sigma=0.2",
             paper=("hexapod:duty", "resample:0.05"),
         ),
         Benchmark(
             "maze",
             "Maze, weights of a fixed network",
             "maze_weights:2d",
-            evaluations=SHORT,
+            evaluations=108_000,
             grid=None,
-            sigma=0.05,
+            sigma=0.01,
+            cma="alpha=0.1,cm=1,sigma=0.2",
             paper=(MAZE_SPEC.format("2d"), None),
         ),
     )
@@ -82,7 +85,7 @@ ALGORITHMS = {
     "iso_line": ("MAP-Elites (iso+line)", "iso_line:{sigma},0.2"),
     "cma_me": ("CMA-ME (improvement)", "cma_me:sigma={sigma}"),
     "cma_mae_published": ("CMA-MAE as published", "cma_mae:sigma={sigma},cm=1,mirrored=0,anti=0"),
-    "cma_mae": ("CMA-MAE", "cma_mae:sigma={sigma},cm={cm}"),
+    "cma_mae": ("CMA-MAE", "cma_mae:{cma}"),
     PAPER: ("MAP-Elites with the paper's operator", ""),
 }
 """By name the label of each algorithm and its emitter, as `tesselite run --emitter` takes it."""
@@ -135,7 +138,8 @@ def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations
     budget = benchmark.evaluations if evaluations is None else evaluations
     cvt = benchmark.grid is None
     # The mean of a strategy learns the more slowly, the longer it has: see docs/benchmarks.md.
-    words = {"sigma": f"{benchmark.sigma:g}", "cm": "0.3" if budget > LONG // 2 else "0.5"}
+    cm = 0.3 if budget > LONG // 2 else 0.5
+    words = {"sigma": f"{benchmark.sigma:g}", "cma": benchmark.cma or f"sigma={benchmark.sigma:g},cm={cm:g}"}
     problem, variation = benchmark.problem, emitter.format(**words) or None
     if name == PAPER and benchmark.paper:
         problem, variation = benchmark.paper
