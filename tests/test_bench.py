@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from tesselite.bench.bench_report import write_report
-from tesselite.bench.benchmarks import BENCHMARKS, study_of
+from tesselite.bench.benchmarks import ALGORITHMS, BENCHMARKS, study_of
 from tesselite.bench.published import PUBLISHED, SOURCES
 from tesselite.cli.app import app
 from tesselite.problems import by_name
@@ -82,6 +84,31 @@ def test_what_is_unknown_is_refused(tmp_path):
     ):
         with pytest.raises(ValueError, match=said):
             raise bench(*words, "-o", tmp_path / "none").exception
+
+
+STORED = Path(__file__).parents[1] / "results" / "benchmarks"
+
+
+@pytest.mark.skipif(not STORED.exists(), reason="a source distribution has no results")
+def test_the_stored_table_follows_from_the_stored_trials():
+    """Computed again by plain code: json, csv and NumPy alone."""
+    labels = {benchmark.label: name for name, benchmark in BENCHMARKS.items()}
+    names = {label: name for name, (label, _) in ALGORITHMS.items()}
+    checked = 0
+    for row in csv.DictReader((STORED / "tables/benchmarks.csv").read_text().splitlines()):
+        if row["by"] != "tesselite":
+            continue
+        files = sorted(STORED.glob(f"trials/{labels[row['benchmark']]}.{names[row['algorithm']]}/*.json"))
+        trials = [json.loads(file.read_text()) for file in files]
+        assert int(row["runs"]) == len({trial["seed"] for trial in trials}) == len(trials) >= 3
+        if int(row["evaluations"]) != trials[0]["settings"]["evaluations"]:
+            continue  # on the way, between two records
+        for name, unit, column in (("coverage", 100, "coverage %"), ("qd_score", 1, "QD score")):
+            values = [unit * trial["metrics"][name] for trial in trials]
+            assert float(row[column]) == pytest.approx(np.mean(values))
+            assert float(row[f"{column} sd"]) == pytest.approx(np.std(values, ddof=1))
+        checked += 1
+    assert checked >= 5
 
 
 def test_a_forecast_runs_nothing(tmp_path):
