@@ -41,7 +41,7 @@ def _lp(function: str, features: int = 2) -> Benchmark:
     many = features > 2
     return Benchmark(
         f"lp-{function}-{features}" if many else f"lp-{function}",
-        f"LP {function}" + (f", {features} features" if many else ""),
+        f"LP {'Rastrigin' if function == 'rastrigin' else function}" + (f", {features} features" if many else ""),
         f"lp:{function},features={features}" if many else f"lp:{function}",
         grid=None if many else 100,
     )
