@@ -647,7 +647,7 @@ def test_centroids_are_a_block_of_the_file(tmp_path):
     damaged = bytearray(path.read_bytes())
     damaged[50] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(its centroids are not what was written\)"):
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(its niches are not those that were written\)"):
         Archive.load(path)
     assert Archive.load(path, archive.tessellation).equals(archive)
 

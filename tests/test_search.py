@@ -121,8 +121,9 @@ def test_wrong_counts_are_refused(n):
         tl.MapElites(BOX, GRID, initial=n)
     with pytest.raises(ValueError, match="evaluations: expected a whole number of at least 1"):
         tl.illuminate(SMOOTH, grid=5, evaluations=n)
-    with pytest.raises(ValueError, match="batch_size: expected a whole number of at least 1"):
-        tl.illuminate(SMOOTH, grid=5, evaluations=10, batch_size=n)
+    if n is not None:  # the emitter's own
+        with pytest.raises(ValueError, match="batch_size: expected a whole number of at least 1"):
+            tl.illuminate(SMOOTH, grid=5, evaluations=10, batch_size=n)
 
 
 def test_other_wrong_arguments_are_refused():

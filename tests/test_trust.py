@@ -17,10 +17,11 @@ from hill_runs import contents, edit_settings
 from tesselite.base import trust
 from tesselite.base.importing import file_of
 from tesselite.base.terminal import printable, printable_output
-from tesselite.cli import assessing, display, main
+from tesselite.cli import assessing, main
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.problems import by_name
 from tesselite.report.page.run_data import read_run
+from tesselite.runs import display
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive, unagreed_file
 from tesselite.runs.run import resume, run
