@@ -9,7 +9,7 @@ import tesselite as tl
 from report_runs import bowl_run
 from tesselite.archive.archive import Archive
 from tesselite.problems.maze_navigation import maze
-from tesselite.report.principal import most_varied
+from tesselite.report.principal_axes import most_varied
 from tesselite.report.run_figures import plot_run
 from tesselite.report.style import figure
 from tesselite.report.texts import apart, short

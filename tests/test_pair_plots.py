@@ -12,7 +12,7 @@ import tesselite as tl
 from report_runs import bowl, bowl_run
 from tesselite.archive.archive import Archive
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
-from tesselite.report.principal import principal_components
+from tesselite.report.principal_axes import principal_components
 from tesselite.report.run_figures import plot_archive, plot_run
 from tesselite.report.style import figure
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from tesselite.archive import elitism
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
+from tesselite.archive.figures import qd_score
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
@@ -274,9 +275,7 @@ class Archive:
     @property
     def qd_score(self) -> float | None:
         """How much better than the floor the elites are, summed; worse ones count 0. None without a floor."""
-        if self.floor is None:
-            return None
-        return float(np.maximum(self.sign * (self._fitness[: self._n] - self.floor), 0.0).sum())
+        return None if self.floor is None else qd_score(self._fitness[: self._n], self.floor, self.direction)
 
     @property
     def mean_fitness(self) -> float | None:

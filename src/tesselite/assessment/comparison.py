@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import ExpectedQuality, shares_of_histogram
-from tesselite.assessment.statistics import LEVEL, holm, mann_whitney, median, quantile, summarise
+from tesselite.assessment.statistics import LEVEL, corrected_tests, median, quantile, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
 from tesselite.problems.problem import TRAINING
@@ -255,26 +255,26 @@ class Comparison:
         `contrasts` are pairs of group names. A12 is the chance that a run of the first exceeds one of the second. Rows
         of pooled measures have no corrected p and do not count for that of the others: scenarios of a run are no runs.
         """
-        rows, over_runs = [], []
+        tested: list[tuple[Measure, Group, Group]] = []
         for one, other in contrasts:
             a, b = self.group(one), self.group(other)
             for measure in measures:
                 first, second = self.values(a, measure), self.values(b, measure)
                 if not len(first) or not len(second) or self._is_found(measure, measures, a, b):
                     continue
-                found = mann_whitney(first, second)
-                left, right = summarise(first), summarise(second)
-                over_runs.append(not measure.pooled)
-                medians = [left.median, *left.interval, right.median, *right.interval]
-                rows.append([measure.label, a.label, b.label, found.n, found.m, *medians, found.u, found.p, found.a12])
+                tested.append((measure, a, b))
+        samples = [(self.values(a, measure), self.values(b, measure)) for measure, a, b in tested]
+        tests = corrected_tests(samples, [not measure.pooled for measure, _, _ in tested])
+        rows = []
+        for (measure, a, b), (first, second), (found, p_holm) in zip(tested, samples, tests, strict=True):
+            left, right = summarise(first), summarise(second)
+            medians = [left.median, *left.interval, right.median, *right.interval]
+            about = [measure.label, a.label, b.label, found.n, found.m]
+            rows.append([*about, *medians, found.u, found.p, found.a12, p_holm])
         columns = ["measure", "first", "second", "n", "m"]
         for which in ("first", "second"):
             columns += [f"median of {which}", f"{which}, 95 % from", f"{which}, to"]
-        columns += ["U", "p", "A12"]
-        at_p = columns.index("p")
-        corrected = iter(holm([row[at_p] for row, one in zip(rows, over_runs, strict=True) if one]).tolist())
-        rows = [[*row, next(corrected) if one else None] for row, one in zip(rows, over_runs, strict=True)]
-        return Table([*columns, "p (Holm)"], rows)
+        return Table([*columns, "U", "p", "A12", "p (Holm)"], rows)
 
     def _is_found(self, measure: Measure, measures: Sequence[Measure], *groups: Group) -> bool:
         """Whether this is the best assessed in training, the best found is measured too, and they are the same."""

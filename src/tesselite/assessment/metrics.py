@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
-from tesselite.archive.evaluation import Direction
+from tesselite.archive.figures import figures_of, qd_score
 from tesselite.assessment.neighbours import nearest_distances
 from tesselite.problems.problem import Problem
 from tesselite.tessellation.cvt import cvt
@@ -39,20 +39,6 @@ class Metrics:
     def to_dict(self) -> dict[str, Any]:
         """The same as a dictionary."""
         return asdict(self)
-
-
-def qd_score(fitness: Any, floor: float, direction: Direction = "max") -> float:
-    """By how much fitness values (n,) are better than the floor, summed; worse ones count 0.
-
-    It never falls when an archive gains an elite or an elite improves, whatever the direction.
-    """
-    if direction not in ("max", "min"):
-        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-    if not np.isfinite(floor):
-        raise ValueError(f"floor: expected a finite number, got {floor!r}")
-    values = np.asarray(fitness, dtype=np.float64)
-    better = values - floor if direction == "max" else floor - values
-    return float(np.maximum(better, 0.0).sum())
 
 
 def spread(points: Any, p: float = 2.0, threads: int | None = None) -> float | None:
@@ -84,15 +70,15 @@ def measure(
 
     The spread, in Minkowski norm `p`, is left out for archives of more than `spread_at_most` elites.
     """
-    floor = archive.floor if floor is None else float(floor)
+    floor, figures = archive.floor if floor is None else float(floor), figures_of(archive)
     return Metrics(
-        filled=len(archive),
+        filled=figures["filled"],
         n_niches=archive.n_niches,
-        coverage=archive.coverage,
+        coverage=figures["coverage"],
         qd_score=None if floor is None else qd_score(archive.elites().fitness, floor, archive.direction),
         floor=floor,
-        best_fitness=archive.best_fitness,
-        mean_fitness=archive.mean_fitness,
+        best_fitness=figures["best_fitness"],
+        mean_fitness=figures["mean_fitness"],
         spread=spread(archive, p, threads) if len(archive) <= spread_at_most else None,
     )
 

@@ -9,6 +9,7 @@ improvement of the CL common language effect size statistics".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, inf
@@ -186,3 +187,13 @@ def holm(p: Any) -> Floats:
     corrected = np.empty_like(values)
     corrected[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(values) else steps
     return corrected
+
+
+def corrected_tests(
+    samples: Sequence[tuple[Any, Any]], counted: Sequence[bool] | None = None
+) -> list[tuple[Test, float | None]]:
+    """Mann-Whitney tests of pairs of samples, each with its p corrected by Holm; None for those that do not count."""
+    tests = [mann_whitney(first, second) for first, second in samples]
+    counted = [True] * len(tests) if counted is None else counted
+    corrected = iter(holm([test.p for test, counts in zip(tests, counted, strict=True) if counts]).tolist())
+    return [(test, next(corrected) if counts else None) for test, counts in zip(tests, counted, strict=True)]

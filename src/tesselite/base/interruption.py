@@ -1,4 +1,4 @@
-"""Changes that belong together: Ctrl-C waits until all of them are made.
+"""What signals do: Ctrl-C waits until changes that belong together are made, and a run that is stopped saves itself.
 
 A KeyboardInterrupt may come between any two steps of the interpreter. In a notebook the archive lives on after it, so
 what is changed in several steps must not be left half way.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 
@@ -34,3 +34,35 @@ def uninterrupted() -> Iterator[None]:
             _signal.signal(signal.SIGINT, usual)
         if received:
             signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def noted_signals(
+    numbers: Iterable[int] = (signal.SIGINT, signal.SIGTERM), at_first: Callable[[], object] | None = None
+) -> Iterator[list[int]]:
+    """A list that these signals write themselves into; only the main thread gets any.
+
+    With `at_first`, the first one calls it, and from then on signals do what they did before.
+    """
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    old = {int(number): signal.getsignal(number) for number in numbers}
+
+    def restore() -> None:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+    def note(number: int, _: object) -> None:
+        received.append(number)
+        if at_first is not None:
+            restore()
+            at_first()
+
+    for number in old:
+        signal.signal(number, note)
+    try:
+        yield received
+    finally:
+        restore()

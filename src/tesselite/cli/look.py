@@ -160,16 +160,12 @@ def _growth_lines(archive: Archive, changes: list[Change]) -> list[tuple[str, st
 
 
 def _figures(archive: Archive) -> dict[str, Any]:
+    from tesselite.archive.figures import figures_of
+
     return {
         "n_niches": archive.n_niches,
-        "filled": len(archive),
-        "coverage": archive.coverage,
-        "best_fitness": archive.best_fitness,
-        "mean_fitness": archive.mean_fitness,
-        "qd_score": archive.qd_score,
-        "invalid": archive.invalid.total(),
+        **figures_of(archive),
         "invalid_reasons": dict(archive.invalid),
-        "out_of_bounds": archive.out_of_bounds,
         "direction": archive.direction,
         "features": list(archive.tessellation.space.names),
     }

@@ -17,6 +17,7 @@ from tesselite.paper.claim_rules import (
     share,
     times,
 )
+from tesselite.paper.hexapod import FAST
 from tesselite.problems.problem import TRAINING
 
 _FIXED, _ADDED = "2026-11-17", "2026-11-18"
@@ -25,7 +26,7 @@ _PRINTED = 0.01  # the last digit of the paper's speeds, in m/s, and a hundredth
 _SHARES_ALIKE = 0.07  # the paper calls 13.3 % and 6.5 % no significant decrease
 _GRIDS = ("grid-6d", "grid-12d", "grid-24d")
 _CVTS = ("cvt-6d", "cvt-12d", "cvt-24d", "cvt-36d")
-_FAST, _FAST_UNDAMAGED = share(0.2), share(0.2, TRAINING)
+_FAST, _FAST_UNDAMAGED = share(FAST), share(FAST, TRAINING)
 
 
 def _all_alike(names: tuple[str, ...], measure: Measure, within: float) -> tuple[Contrast, ...]:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
-from tesselite.report.archive_map import niche_borders
 from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.raster import niche_borders
 
 Floats = npt.NDArray[np.float64]
 

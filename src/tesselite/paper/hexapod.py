@@ -26,6 +26,9 @@ class HexapodSettings:
     runs: int = 20  # section V-B: independent evolutionary runs
 
 
+FAST = 0.2  # m/s; section V-B: the speed above which controllers are counted
+
+
 DUTY = HexapodSettings("hexapod:duty", grid=5)
 PHASE = HexapodSettings("hexapod:phase", grid=3)
 AMPLITUDE = replace(PHASE, problem="hexapod:amplitude")  # what the released experiment runs as the paper's 12D

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.assessment.statistics import mann_whitney
 from tesselite.assessment.tables import Table, shown
+from tesselite.paper.hexapod import FAST
+from tesselite.paper.maze import PAPER as MAZE
 from tesselite.paper.studies import Study
 from tesselite.problems.problem import TRAINING
 
@@ -32,7 +34,7 @@ def _numbers(measure: Measure, place: str, values: dict[str, str]) -> list[Numbe
     return [Number(pair, paper, measure, place) for pair, paper in values.items()]
 
 
-_FAST = Measure("share", "share above 0.2 m/s, damaged", x=0.2, pooled=True)
+_FAST = Measure("share", f"share above {FAST:g} m/s, damaged", x=FAST, pooled=True)
 
 NUMBERS: dict[str, list[Number]] = {
     "maze": [
@@ -47,7 +49,7 @@ NUMBERS: dict[str, list[Number]] = {
              "cvt-20d": "0.40", "cvt-50d": "0.43", "cvt-250d": "0.44", "cvt-1000d": "0.45"},
         ),
         *_numbers(
-            Measure("share", "share within 20 units", x=20.0, pooled=True), "IV-B, Fig. 5C",
+            Measure("share", f"share within {MAZE.near:g} units", x=MAZE.near, pooled=True), "IV-B, Fig. 5C",
             {"grid-2d": "0.02", "grid-10d": "0.01", "grid-20d": "0.02", "cvt-2d": "0.02", "cvt-10d": "0.02",
              "cvt-20d": "0.03", "cvt-50d": "0.04", "cvt-250d": "0.03", "cvt-1000d": "0.03"},
         ),

@@ -14,12 +14,10 @@ import itertools
 import json
 import re
 import shutil
-import signal
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from typing import Any
 from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.scenarios import assess_run
 from tesselite.assessment.trial import Trial, summarise_run
+from tesselite.base.interruption import noted_signals
 from tesselite.base.threads import available_threads
 from tesselite.emitters.names import by_name as by_name_emitter
 from tesselite.execution.workers import Task, Workers, open_workers
@@ -396,7 +395,7 @@ def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None
     out, running, failures = waiting[0].out, dict[int, Job](), list[str]()
     numbers, losses, stopping = itertools.count(), Counter[str](), False
     workers.start(Payload.of(None))
-    with _noted_signals() as received:
+    with noted_signals() as received:
         while waiting or running:
             while not received and workers.room() > 0 and (job := _next(waiting, list(running.values()))) is not None:
                 waiting.remove(job)
@@ -452,20 +451,6 @@ def _next(waiting: Sequence[Job], running: Sequence[Job]) -> Job | None:
                 continue  # its own CVT job is still in the queue
             return job
     return None
-
-
-@contextmanager
-def _noted_signals() -> Iterator[list[int]]:
-    """A list that SIGINT and SIGTERM write themselves into."""
-    received: list[int] = []
-    old = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in old:
-        signal.signal(number, lambda n, _: received.append(n))
-    try:
-        yield received
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
 
 
 def default_workers(jobs: Sequence[Job]) -> int:

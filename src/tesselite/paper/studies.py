@@ -374,8 +374,9 @@ def _hexapod_names(kind: str, algorithm: str, descriptor: str) -> tuple[str, str
 
 
 def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) -> Study:
-    from tesselite.paper.hexapod import DUTY
+    from tesselite.paper.hexapod import DUTY, FAST
 
+    fast = f"share above {FAST:g} m/s"
     study = Study(
         name=name,
         title=title,
@@ -387,9 +388,9 @@ def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any)
         training_name="undamaged",
         scale=1.0 / HEXAPOD_SECONDS,
         queries=(
-            Measure("share", "share above 0.2 m/s, undamaged", TRAINING, x=0.2),
-            Measure("share", "share above 0.2 m/s, median damage", x=0.2),
-            Measure("share", "share above 0.2 m/s, runs x damages", x=0.2, pooled=True),
+            Measure("share", f"{fast}, undamaged", TRAINING, x=FAST),
+            Measure("share", f"{fast}, median damage", x=FAST),
+            Measure("share", f"{fast}, runs x damages", x=FAST, pooled=True),
         ),
     )
     return replace(study, **options)

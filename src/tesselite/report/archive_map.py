@@ -17,6 +17,7 @@ from tesselite.report.style import EMPTY_NICHE
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.raster import niches_of_pixels
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _PIXELS = 900
@@ -25,29 +26,13 @@ _MOST_POLYGONS = 20_000
 
 def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
     """An image (pixels, pixels), row 0 at the top, of `values`, one per elite in niche order; NaN in empty niches."""
-    space = archive.tessellation.space
-    centres = (np.arange(pixels) + 0.5) / pixels
-    x, y = np.meshgrid(centres, centres[::-1])
-    assert space.n == 2
-    return _values_at(archive, np.column_stack([x.ravel(), y.ravel()]), values).reshape(pixels, pixels)
+    return _values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
 
 
-def niche_borders(tessellation: Tessellation, pixels: int) -> Any:
-    """An image (pixels, pixels), row 0 at the bottom, True where a niche of two features ends."""
-    centres = (np.arange(pixels) + 0.5) / pixels
-    x, y = np.meshgrid(centres, centres)
-    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
-    edge = np.zeros((pixels, pixels), np.bool_)
-    edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
-    edge[1:] |= niches[1:] != niches[:-1]
-    return edge
-
-
-def _values_at(archive: Archive, unit: Any, values: Any) -> Any:
-    """The value of the elite of each unit-scaled row's niche; NaN where the niche is empty."""
-    niches = archive.tessellation.niches_of_unit(unit)
+def _values_in(archive: Archive, niches: Any, values: Any) -> Any:
+    """The value of the elite of each of these niches, in their shape; NaN where the niche is empty."""
     filled = archive.elites().niches
-    found = np.full(len(unit), np.nan)
+    found = np.full(niches.shape, np.nan)
     if len(filled):
         at = np.searchsorted(filled, niches).clip(0, len(filled) - 1)
         hit = filled[at] == niches
@@ -133,7 +118,7 @@ def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     elites = archive.elites()
     steps = 50 * _PIXELS
     places = ((np.arange(steps) + 0.5) / steps)[:, None]
-    rows = _values_at(archive, places, np.arange(len(elites)))
+    rows = _values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
     borders = np.flatnonzero(~((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1])))) + 1
     (units,) = _edges(archive.tessellation.space, np.concatenate([[0], borders, [steps]]) / steps)
     starts, ends = units[:-1], units[1:]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring, best_on_top
-from tesselite.report.principal import Components, principal_components
+from tesselite.report.principal_axes import Components, principal_components
 from tesselite.report.texts import short
 
 _COMPONENTS = 4

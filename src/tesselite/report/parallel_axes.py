@@ -10,7 +10,7 @@ import numpy as np
 
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring, best_on_top
-from tesselite.report.principal import most_varied
+from tesselite.report.principal_axes import most_varied
 from tesselite.report.texts import short
 
 _AXES_SHOWN = 24

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.archive.archive import Archive
+from tesselite.base.interruption import noted_signals
 from tesselite.base.notices import notice
 from tesselite.execution.events import CHANGE
 from tesselite.execution.execution import Execution, Job
@@ -279,28 +279,15 @@ def _signals(job: Job) -> Iterator[list[int]]:
 
     A search in memory has nothing to save: SIGTERM does there what it always does.
     """
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    job.halt = lambda: bool(received)
     in_folder = job.log is not None
-    numbers = (signal.SIGINT, signal.SIGTERM) if in_folder else (signal.SIGINT,)
-    old = {int(number): signal.getsignal(number) for number in numbers}
     said = b"finishing the batch, then saving" if in_folder else b"finishing the batch"
 
-    def note(number: int, frame: object) -> None:
-        received.append(number)
-        for both, handler in old.items():
-            signal.signal(both, handler)
+    def say() -> None:
         # Not through sys.stderr, which the signal may have interrupted in the middle of a line.
         with suppress(OSError):
             os.write(2, said + b"; press Ctrl-C again to stop immediately\n")
 
-    for number in old:
-        signal.signal(number, note)
-    try:
+    numbers = (signal.SIGINT, signal.SIGTERM) if in_folder else (signal.SIGINT,)
+    with noted_signals(numbers, say) as received:
+        job.halt = lambda: bool(received)
         yield received
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tesselite import __version__
+from tesselite.archive.figures import figures_of
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
@@ -393,19 +394,11 @@ if hasattr(os, "register_at_fork"):
 
 def progress_of(search: MapElites) -> dict[str, Any]:
     """The figures of a search that progress, reports and JSON share; without niches nothing is filled."""
-    archive = search.archive
-    made = archive.has_niches
-    alone = search.revision is not None and search.revision.selects  # a population without niches
-    return {
-        "evaluations": search.evaluations,
-        "filled": len(archive) if made or alone else 0,
-        "coverage": archive.coverage if made else 0.0,
-        "best_fitness": archive.best_fitness,
-        "mean_fitness": archive.mean_fitness,
-        "qd_score": archive.qd_score if made else None,
-        "invalid": archive.invalid.total(),
-        "out_of_bounds": archive.out_of_bounds,
-    }
+    figures = figures_of(search.archive)
+    if not search.archive.has_niches:
+        alone = search.revision is not None and search.revision.selects  # a population without niches
+        figures |= {"filled": figures["filled"] if alone else 0, "coverage": 0.0, "qd_score": None}
+    return {"evaluations": search.evaluations, **figures}
 
 
 def _check_cell(check: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float, as_floats
 from tesselite.base.seeds import Purpose, generator
 from tesselite.base.threads import checked_threads
@@ -147,20 +148,20 @@ def plan(
     array = None if samples is None or callable(samples) else _checked_samples(space, samples)
     if callable(samples):
         space = with_sampler(space, samples)
-    k = _checked_count("n_niches", n_niches, 1)
+    k = checked_count("n_niches", n_niches)
     if method is None:
         method = default_method(space, p, fixed=array is not None)
     _check_method(method, space, p, array is not None)
     if iterations is None:
         iterations = _DEFAULTS[method][0]
-    iterations = _checked_count("iterations", iterations, 0)
+    iterations = checked_count("iterations", iterations, least=0)
     if tolerance is None:
         tolerance = _DEFAULTS[method][1]
     tolerance = as_float("tolerance", tolerance, "a number of at least 0")
     if not tolerance >= 0.0:
         raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
     if n_samples is not None:
-        n_samples = _checked_count("n_samples", n_samples, 1)
+        n_samples = checked_count("n_samples", n_samples)
         if method == "exact":
             raise ValueError(
                 "n_samples: the exact method draws none (it is the default for two uniformly sampled features); leave "
@@ -338,13 +339,6 @@ class CvtJob:
         else:
             before, now = np.float64(errors[-_WINDOW - 1]), np.float64(errors[-1])
         return bool(before - now < self.tolerance * before)
-
-
-def _checked_count(name: str, value: Any, least: int) -> int:
-    number = isinstance(value, int | float | np.integer) and not isinstance(value, bool)
-    if not number or not least <= value < 2**62 or value != int(value):
-        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.tessellation.raster import niche_borders
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
@@ -128,16 +129,10 @@ def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
 def _draw_borders(axes: Any, tessellation: Any) -> None:
     """Borders between niches of any p, from a raster."""
     pixels = 900
-    ticks = (np.arange(pixels) + 0.5) / pixels
-    unit = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
-    niches = tessellation.niches_of_unit(np.ascontiguousarray(unit)).reshape(pixels, pixels)
-    border = np.zeros((pixels, pixels), bool)
-    border[:, 1:] |= niches[:, 1:] != niches[:, :-1]
-    border[1:] |= niches[1:] != niches[:-1]
     edges = [
         tessellation.space.from_unit(np.column_stack([np.linspace(0, 1, pixels + 1)] * 2))[:, axis] for axis in (0, 1)
     ]
-    shown = np.ma.masked_equal(border.astype(float), 0.0)
+    shown = np.ma.masked_equal(niche_borders(tessellation, pixels).astype(float), 0.0)
     axes.pcolormesh(*edges, shown, cmap="Blues", vmin=0.0, vmax=1.2, rasterized=True)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import checked_threads
@@ -96,8 +97,7 @@ def measure_quality(
 
     `samples`: a callable (n, rng) -> (n, d) or an array (n, d) to draw from instead, in feature units.
     """
-    if not isinstance(n_samples, int | np.integer) or n_samples < 1:
-        raise ValueError(f"n_samples: expected a whole number of at least 1, got {n_samples!r}")
+    n_samples = checked_count("n_samples", n_samples)
     threads = checked_threads(threads)
     space, p, k = tessellation.space, tessellation.p, tessellation.n_niches
     if samples is not None:

@@ -99,7 +99,7 @@ def draw_robot(ax: Any, robot: Robot) -> None:
 
 def draw_niches(ax: Any, world: World, tessellation: Any, pixels: int = 1500) -> None:
     """Draw the borders of the niches of a 2D tessellation under the walls of a maze (Fig. 8)."""
-    from tesselite.report.archive_map import niche_borders
+    from tesselite.tessellation.raster import niche_borders
 
     height, width = world.walls.shape
     edge = niche_borders(tessellation, pixels)  # row 0 is y = 0, the maze's top

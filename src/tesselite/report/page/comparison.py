@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.assessment.expected_quality import share
-from tesselite.assessment.statistics import effect_size, holm, mann_whitney, median, summarise
+from tesselite.assessment.statistics import corrected_tests, effect_size, median, summarise
 from tesselite.report.page.run_data import RunData
 
 Floats = npt.NDArray[np.float64]
@@ -162,7 +162,7 @@ def _tests(
     pairs: Sequence[tuple[str, str]], groups: Sequence[str], measures: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Two-sided Mann-Whitney tests of pairs of groups, Holm-corrected over all of them, with A12."""
-    rows, raw = [], []
+    rows, samples = [], []
     for a, b in pairs:
         for measure in measures:
             held = list(zip(measure["values"], groups, strict=True))
@@ -170,20 +170,15 @@ def _tests(
             second = [v for v, g in held if g == b and v is not None]
             if min(len(first), len(second)) < 2:  # a test of single runs says nothing
                 continue
-            found = mann_whitney(first, second)
-            raw.append(found.p)
-            rows.append(
-                {
-                    "measure": measure["label"],
-                    "first": a,
-                    "second": b,
-                    "medians": [median(first), median(second)],
-                    "runs": [found.n, found.m],
-                    "p": found.p,
-                    "a12": found.a12,
-                    "effect": effect_size(found.a12),
-                }
-            )
-    for row, corrected in zip(rows, holm(raw).tolist(), strict=True):
-        row["p_holm"] = corrected
+            samples.append((first, second))
+            rows.append({"measure": measure["label"], "first": a, "second": b})
+    for row, (first, second), (found, p_holm) in zip(rows, samples, corrected_tests(samples), strict=True):
+        row |= {
+            "medians": [median(first), median(second)],
+            "runs": [found.n, found.m],
+            "p": found.p,
+            "p_holm": p_holm,
+            "a12": found.a12,
+            "effect": effect_size(found.a12),
+        }
     return rows

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.report.page.packed_arrays import PackedArrays
-from tesselite.report.principal import principal_components
+from tesselite.report.principal_axes import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.raster import niches_of_pixels
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,10 +46,7 @@ def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32]:
     for grids, Voronoi cells and any norm.
     """
     pixels = _PIXELS[tessellation.n_niches > _FEW_NICHES]
-    centres = (np.arange(pixels) + 0.5) / pixels
-    x, y = np.meshgrid(centres, centres[::-1])
-    niches = tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()]))
-    return niches.reshape(pixels, pixels).astype(np.int32)
+    return niches_of_pixels(tessellation, pixels)[::-1].astype(np.int32)
 
 
 def describe_cells(tessellation: Tessellation, arrays: PackedArrays) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.figures import figures_of
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
@@ -20,7 +21,7 @@ from tesselite.problems.problem import Problem
 from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
 from tesselite.report.page.packed_arrays import PackedArrays, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
-from tesselite.report.principal import most_varied
+from tesselite.report.principal_axes import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
@@ -184,14 +185,8 @@ def describe_run(
         return described
     described["figures"] = {
         "n_niches": archive.n_niches,
-        "filled": len(archive),
-        "coverage": archive.coverage,
-        "best": archive.best_fitness,
-        "mean": archive.mean_fitness,
-        "qd_score": archive.qd_score,
-        "invalid": archive.invalid.total(),
+        **figures_of(archive),
         "invalid_reasons": archive.invalid.most_common(5),
-        "out_of_bounds": archive.out_of_bounds,
         "seconds": run.progress[-1]["seconds"] if run.progress else None,
     }
     elites = archive.elites()

@@ -25,8 +25,8 @@
     if (figures) {
       const fitness = Page.format(...Page.bounds(archive.fitness));
       shown.push(figure(Page.share(figures.coverage), `of ${Page.number(figures.n_niches)} niches filled`));
-      shown.push(figure(fitness(figures.best), `best fitness (${run.direction})`));
-      shown.push(figure(fitness(figures.mean), "mean fitness"));
+      shown.push(figure(fitness(figures.best_fitness), `best fitness (${run.direction})`));
+      shown.push(figure(fitness(figures.mean_fitness), "mean fitness"));
       if (figures.qd_score !== null) shown.push(figure(Page.number(figures.qd_score), "QD score"));
     }
     const done = Math.max(run.evaluations, ...run.progress.evaluations.slice(-1));

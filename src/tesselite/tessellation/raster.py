@@ -1,0 +1,24 @@
+"""The niches of two features as pixels, by the exact look-up of the tessellation: right for cells of any norm."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tesselite.tessellation.protocol import Tessellation
+
+
+def niches_of_pixels(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.int64]:
+    """The niche at the centre of every pixel, (pixels, pixels); row 0 is at the bottom, the least second feature."""
+    centres = (np.arange(pixels) + 0.5) / pixels
+    x, y = np.meshgrid(centres, centres)
+    return tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
+
+
+def niche_borders(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.bool_]:
+    """An image (pixels, pixels), row 0 at the bottom, True where a niche ends."""
+    niches = niches_of_pixels(tessellation, pixels)
+    edge = np.zeros((pixels, pixels), np.bool_)
+    edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
+    edge[1:] |= niches[1:] != niches[:-1]
+    return edge
