@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,9 @@ from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_names
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
+
+if TYPE_CHECKING:
+    import pandas
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -180,9 +183,9 @@ class Elites:
             table[name] = self.variables[j].shown(values) if self.variables else values
         return table
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """The same as a pandas DataFrame; needs pandas."""
-        import pandas  # type: ignore[import-untyped]
+        import pandas
 
         return pandas.DataFrame(self.columns())
 
@@ -336,9 +339,9 @@ class Archive:
 
     def add(
         self,
-        solutions: Any,
-        fitness: Any,
-        features: Any,
+        solutions: npt.ArrayLike,
+        fitness: npt.ArrayLike,
+        features: npt.ArrayLike,
         *,
         evaluation: int = 0,
         records: Mapping[str, Any] | None = None,
@@ -526,7 +529,7 @@ class Archive:
         row = elitism.find_row(*self._index, number)
         return self._elite(row) if row >= 0 else None
 
-    def nearest(self, features: Any) -> Elite:
+    def nearest(self, features: npt.ArrayLike) -> Elite:
         """The elite whose features are nearest to these (d,), by the Euclidean distance of scaled features.
 
         Unlike `get(niche_of(features))` it finds one where that niche is empty. ValueError if there are no elites.

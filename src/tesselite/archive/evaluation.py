@@ -65,8 +65,8 @@ class Evaluation:
     @classmethod
     def of(
         cls,
-        fitness: Any,
-        features: Any,
+        fitness: npt.ArrayLike,
+        features: npt.ArrayLike,
         reasons: dict[int, str] | None = None,
         first_error: str = "",
         records: Values | None = None,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.archive.figures import figures_of, qd_score
@@ -41,7 +42,7 @@ class Metrics:
         return asdict(self)
 
 
-def spread(points: Any, p: float = 2.0, threads: int | None = None) -> float | None:
+def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None = None) -> float | None:
     """Mean distance to the nearest neighbour over the largest such distance, in (0, 1]; the s of the paper.
 
     `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means

@@ -26,6 +26,7 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.execution.choice import evaluator, execution_of
+from tesselite.execution.workers import WorkersLike
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.solutions import Rows
 
@@ -210,7 +211,7 @@ def assess(
     spec: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
-    workers: Any = None,
+    workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
 ) -> Assessment:
@@ -322,7 +323,7 @@ def assess_run(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
-    workers: Any = None,
+    workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
 ) -> Assessment:

@@ -15,6 +15,7 @@ from tesselite.execution.batches import Batches
 from tesselite.execution.execution import Execution, OnWorkers
 from tesselite.execution.in_process import IN_PROCESS, InProcess
 from tesselite.execution.islands import Islands
+from tesselite.execution.workers import WorkersLike
 from tesselite.execution.workers.farm import RETRIES, Farm
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows
@@ -23,7 +24,7 @@ _KINDS: dict[str, type[Execution]] = {way.kind: way for way in (InProcess, Batch
 
 
 def execution_of(
-    workers: Any = None,
+    workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
     *,

@@ -9,12 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows, SolutionSpace
+
+if TYPE_CHECKING:
+    from tesselite.archive.archive import Archive
 
 DrawScenario = Callable[[Any, str | None], object]
 """(axes, scenario)"""
@@ -48,7 +53,7 @@ class Problem(ABC):
     y_down: bool = False
     records: Records = NO_RECORDS
 
-    def evaluate(self, solutions: Any, scenario: str | None = None, threads: int | None = None) -> Evaluation:
+    def evaluate(self, solutions: npt.ArrayLike, scenario: str | None = None, threads: int | None = None) -> Evaluation:
         """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.
 
         Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
@@ -77,7 +82,7 @@ class Problem(ABC):
     film: Film | None = None
     """Film one solution in a scenario or in training (None) into a file; what there is to say of it, for JSON."""
 
-    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+    def draw(self, archive: Archive, folder: Path, kind: str) -> list[Path]:
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
         return []
 

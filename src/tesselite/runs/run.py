@@ -6,10 +6,12 @@ The loop around the search is in `carry_on`, the record of what a run is in `pla
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import ParamSpec
+
+import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive
@@ -24,7 +26,7 @@ from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, E
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
-from tesselite.execution.workers import Workers
+from tesselite.execution.workers import Workers, WorkersLike
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.display import shown_from_python
@@ -67,8 +69,13 @@ def run(
     *,
     evaluations: float,
     n_niches: int | None = None,
+<<<<<<< HEAD
     grid: Any = None,
     tessellation: Tessellation | Rule | None = None,
+=======
+    grid: int | Sequence[int] | None = None,
+    tessellation: Tessellation | Growing | None = None,
+>>>>>>> a432025 (Type what the public edge takes: arrays, workers, grids and starts)
     n_samples: int | None = None,
     p: float = 2.0,
     method: str | None = None,
@@ -77,12 +84,12 @@ def run(
     initial: int = INITIAL,
     batch_size: int | None = None,
     seed: int | None = None,
-    start: Any = None,
+    start: npt.ArrayLike | Archive | str | Path | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
     out: str | Path | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    workers: Any = None,
+    workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
     asynchronous: bool = False,
@@ -286,7 +293,7 @@ def resume(
     progress: Progress | None = None,
     display: RunDisplay | None = None,
     other_version: bool = False,
-    workers: Any = None,
+    workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
 ) -> Run:

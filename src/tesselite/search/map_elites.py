@@ -116,7 +116,7 @@ class MapElites:
         direction: Direction = "max",
         floor: float | None = None,
         seed: int | None = None,
-        start: Any = None,
+        start: npt.ArrayLike | None = None,
         records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         self.seed = checked_seed(seed)
@@ -186,7 +186,7 @@ class MapElites:
             )
         return array
 
-    def tell(self, fitness: Any, features: Any, records: Mapping[str, Any] | None = None) -> Added:
+    def tell(self, fitness: npt.ArrayLike, features: npt.ArrayLike, records: Mapping[str, Any] | None = None) -> Added:
         """Insert the solutions of the last ask: fitness (n,), features (n, d) in feature units, in the same order.
 
         `records`, if the search has some, maps each name to an array (n, ...).

@@ -78,7 +78,7 @@ class GridTessellation(Tessellation):
 
         return Lookup(find_cells, np.array([self.shift, *self.counts]), self.strides)
 
-    def cell_of(self, niches: Any) -> npt.NDArray[np.int64]:
+    def cell_of(self, niches: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The cell numbers (n, d) along each axis of niches (n,)."""
         return np.asarray(niches, dtype=np.int64)[:, None] // self.strides % np.array(self.shape)
 

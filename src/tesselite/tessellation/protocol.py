@@ -53,7 +53,7 @@ class Tessellation(ABC):
         lookup.find(np.ascontiguousarray(unit), niches)
         return niches
 
-    def niche_of(self, features: npt.ArrayLike) -> Any:
+    def niche_of(self, features: npt.ArrayLike) -> int | npt.NDArray[np.int64]:
         """The niche of one feature vector (d,), as an int, or of each of (n, d) rows, as an int64 array (n,).
 
         Rows outside the bounds go to a niche as well. Raises ValueError for a wrong shape and for NaN or infinity.

@@ -95,7 +95,7 @@ class VoronoiTessellation(Tessellation):
         """How compiled code finds a niche."""
         return self.index.lookup
 
-    def niche_of(self, features: npt.ArrayLike, threads: int | None = None) -> Any:
+    def niche_of(self, features: npt.ArrayLike, threads: int | None = None) -> int | npt.NDArray[np.int64]:
         """The niche of one feature vector (d,), as an int, or of each of (n, d) rows, as an int64 array (n,).
 
         The nearest centroid, the lowest niche on ties; rows outside the bounds go to the nearest niche as well.

@@ -12,12 +12,19 @@ How a search uses them is in `tesselite.execution.asynchronous` and `tesselite.e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tesselite.execution.workers.task import Task, Workers, WorkersLost
 
-__all__ = ["Task", "Workers", "WorkersLost", "open_workers"]
+if TYPE_CHECKING:
+    import distributed
+
+__all__ = ["Task", "Workers", "WorkersLike", "WorkersLost", "open_workers"]
+
+WorkersLike: TypeAlias = "int | str | Executor | Callable[[], Executor] | Workers | distributed.Client"
+"""What a user may name as workers; see `open_workers`."""
 
 
 def open_workers(wanted: Any) -> Workers:
