@@ -69,13 +69,8 @@ def run(
     *,
     evaluations: float,
     n_niches: int | None = None,
-<<<<<<< HEAD
-    grid: Any = None,
-    tessellation: Tessellation | Rule | None = None,
-=======
     grid: int | Sequence[int] | None = None,
-    tessellation: Tessellation | Growing | None = None,
->>>>>>> a432025 (Type what the public edge takes: arrays, workers, grids and starts)
+    tessellation: Tessellation | Rule | None = None,
     n_samples: int | None = None,
     p: float = 2.0,
     method: str | None = None,
