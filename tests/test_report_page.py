@@ -178,7 +178,7 @@ def test_the_page_holds_the_run(walked, tmp_path):
     elites = archive.elites()
     assert run["state"] == "finished"
     assert run["figures"]["filled"] == len(elites)
-    assert run["figures"]["best"] == archive.best_fitness
+    assert run["figures"]["best_fitness"] == archive.best_fitness
     held = run["archive"]
     for name, values in (("niches", elites.niches), ("fitness", elites.fitness), ("evaluations", elites.evaluations)):
         np.testing.assert_array_equal(held[name], values)

@@ -154,7 +154,7 @@ class Box:
         """Draw n uniform solutions, shape (n, width)."""
         return self.low + (self.high - self.low) * rng.random((n, self.width))
 
-    def validate(self, solutions: npt.ArrayLike) -> Rows:
+    def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
         """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds.
 
         Where values have names, a solution may be a mapping.
@@ -239,7 +239,7 @@ class Levels:
         """Draw n solutions with every value uniform among the levels, shape (n, width)."""
         return self.values[rng.integers(0, len(self.values), (n, self._n))]
 
-    def validate(self, solutions: npt.ArrayLike) -> Rows:
+    def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
         """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is no level."""
         rows = _as_rows(solutions, self._n)
         above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
