@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tesselite.spaces.features import FeatureSpace, Scale
     from tesselite.spaces.mixed import Categorical, Integers, Permutation, Product
     from tesselite.spaces.solutions import Box, Levels, Reals, SolutionSpace
+    from tesselite.spaces.texts import Texts
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
     from tesselite.tessellation.growing import adaptive, expanding
@@ -60,6 +61,7 @@ _HOME = {
     "SolutionSpace": "spaces.solutions",
     "Status": "archive.archive",
     "Tessellation": "tessellation.protocol",
+    "Texts": "spaces.texts",
     "VoronoiTessellation": "tessellation.voronoi",
     "adaptive": "tessellation.growing",
     "assess": "assessment.scenarios",
@@ -110,6 +112,7 @@ __all__ = [
     "SolutionSpace",
     "Status",
     "Tessellation",
+    "Texts",
     "VoronoiTessellation",
     "adaptive",
     "assess",

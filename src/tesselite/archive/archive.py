@@ -26,7 +26,7 @@ from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
-from tesselite.spaces.variables import Variable, value_names
+from tesselite.spaces.variables import Variable, is_text, value_columns
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 
 if TYPE_CHECKING:
@@ -178,9 +178,7 @@ class Elites:
             while name in table:
                 name = f"record {name}"
             table[name] = recorded if recorded.ndim == 1 else _lists(recorded)
-        for j, name in enumerate(value_names(self.variables, self.solutions.shape[1], list(table))):
-            values = self.solutions[:, j]
-            table[name] = self.variables[j].shown(values) if self.variables else values
+        table |= value_columns(self.variables, self.solutions, list(table))
         return table
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -252,7 +250,7 @@ class Archive:
         self.width: int = int(width)  # number of values in a solution's row
         self.dtype: np.dtype[Any] = _checked_dtype(dtype)
         self.variables: tuple[Variable, ...] = tuple(variables)
-        if len(self.variables) not in (0, self.width):
+        if len(self.variables) not in (0, self.width) and not is_text(self.variables):
             raise ValueError(f"variables: expected none, or one for each of {self.width}, got {len(self.variables)}")
         self._solutions: Rows = np.empty((0, self.width), self.dtype)
         self._evaluations: Ints = np.empty(0, np.int64)

@@ -37,7 +37,8 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
-from tesselite.spaces.variables import Variable, value_names
+from tesselite.spaces.variables import Variable, row_of, value_columns, value_names
+from tesselite.spaces.variables import is_text as holds_text
 from tesselite.tessellation.own import description_of, from_description
 from tesselite.tessellation.protocol import Tessellation
 
@@ -139,8 +140,8 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
             lists[name] = pa.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))
         else:
             columns[name] = values[by_niche]
-    for j, name in enumerate(value_names(variables, 0, [*columns, *lists, *_RESERVED])):
-        columns[name] = variables[j].shown(solutions[:, j])
+    if variables:
+        columns |= value_columns(variables, solutions, [*columns, *lists, *_RESERVED])
     table = pa.table({**{name: to_column(values) for name, values in columns.items()}, **lists})
     if not variables:
         flat = to_column(solutions.reshape(-1))
@@ -287,5 +288,8 @@ def _solution_rows(
     rows = np.empty((len(table), width), dtype)
     for j, name in enumerate(value_names(variables, 0, taken)):
         column = table[name]
+        if holds_text(variables):
+            rows[:] = [row_of(text, width) for text in texts_of(column)] or rows
+            break
         rows[:, j] = variables[j].read(texts_of(column) if is_text(column) else from_column(column))
     return rows

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
-from tesselite.base.arrow import columns_of, from_column, is_text, read_parquet, texts_of, to_column, write_parquet
+from tesselite.base.arrow import columns_of, from_column, read_parquet, texts_of, to_column, write_parquet
+from tesselite.base.arrow import is_text as holds_text
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checks import is_whole
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.solutions import Rows, SolutionSpace
-from tesselite.spaces.variables import Variable, value_names
+from tesselite.spaces.variables import Variable, is_text, row_of, value_names
 
 START_FILE = "start.parquet"
 _ENDINGS = (".parquet", ".csv", ".npy", ".npz")
@@ -119,7 +120,7 @@ def _from_parquet(path: Path, space: SolutionSpace) -> Rows:
     if "solution" not in table.column_names:
 
         def column(name: str) -> Any:
-            return texts_of(table[name]) if is_text(table[name]) else from_column(table[name])
+            return texts_of(table[name]) if holds_text(table[name]) else from_column(table[name])
 
         return _by_name(table.column_names, space, column)
     flat = from_column(table["solution"].combine_chunks().flatten())
@@ -136,10 +137,12 @@ def _from_csv(path: Path, space: SolutionSpace) -> Rows:
 def _by_name(known: list[str], space: SolutionSpace, column: Callable[[str], Any]) -> Rows:
     """The columns of the solution's values as rows; one whose name a feature has too is called `solution NAME`."""
     variables: Sequence[Variable] = getattr(space, "variables", ())
-    columns = []
+    columns: list[Any] = []
     for j, plain in enumerate(value_names(variables, space.width, ())):
         name = f"solution {plain}" if f"solution {plain}" in known else plain
         if name not in known:
             raise ValueError(f"expected a column for each value of a solution, found no {name!r}")
+        if is_text(variables):
+            return np.stack([row_of(text, space.width) for text in column(name)])
         columns.append(variables[j].read(column(name)) if variables else np.asarray(column(name), dtype=np.float64))
     return np.column_stack(columns)

@@ -5,7 +5,7 @@ Which values a row may have is the business of its space, in `solutions`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ import numpy.typing as npt
 class Variable:
     """One value of a row: its name, with the unit if it has one, and its bounds.
 
-    Values are whole numbers if `whole`; with `labels` they are the numbers of these.
+    Values are whole numbers if `whole`; with `labels` they are the numbers of these. A `text` is a row as a whole, the
+    bytes of its characters.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Variable:
     high: float
     whole: bool = False
     labels: tuple[str, ...] = ()
+    text: bool = False
 
     def shown(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Values (n,) of rows as a table has them: labels, whole numbers, or as they are."""
@@ -52,7 +54,9 @@ class Variable:
         name, labels = about["name"], tuple(about["labels"])
         if not all(isinstance(text, str) for text in (name, *labels)):
             raise TypeError(f"variable is {about!r}")
-        return cls(name, float(about["low"]), float(about["high"]), bool(about["whole"]), labels)
+        return cls(
+            name, float(about["low"]), float(about["high"]), bool(about["whole"]), labels, bool(about.get("text"))
+        )
 
 
 def value_names(variables: Sequence[Variable], width: int, taken: Sequence[str]) -> list[str]:
@@ -64,6 +68,36 @@ def value_names(variables: Sequence[Variable], width: int, taken: Sequence[str])
         known.add(name)
         names.append(name)
     return names
+
+
+def value_columns(
+    variables: Sequence[Variable], rows: npt.NDArray[Any], taken: Sequence[str]
+) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """The values of rows (n, width) as columns of a table, with their names."""
+    names = value_names(variables, rows.shape[1], taken)
+    if is_text(variables):
+        yield names[0], np.array([text_of(row) for row in rows], object)
+        return
+    for j, name in enumerate(names):
+        yield name, variables[j].shown(rows[:, j]) if variables else rows[:, j]
+
+
+def is_text(variables: Sequence[Variable]) -> bool:
+    """Whether a row is one text."""
+    return bool(variables) and variables[0].text
+
+
+def text_of(row: npt.NDArray[Any]) -> str:
+    """The text of a row of bytes; ValueError if it is none."""
+    return row.astype(np.uint8).tobytes().rstrip(b"\0").decode()
+
+
+def row_of(text: str, width: int) -> npt.NDArray[np.uint8]:
+    """A text as a row of so many bytes; ValueError if it is too long, or has a character of number 0."""
+    data = text.encode()
+    if len(data) > width or b"\0" in data:
+        raise ValueError(f"solutions: expected texts of up to {width} bytes, without \\0, got {len(data)} bytes")
+    return np.frombuffer(data.ljust(width, b"\0"), np.uint8)
 
 
 def by_position(solutions: Any, names: Sequence[str]) -> Any:

@@ -26,7 +26,8 @@ from tesselite.runs.folder import PROGRESS, RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
-from tesselite.spaces.variables import Variable
+from tesselite.spaces.records import Values
+from tesselite.spaces.variables import Variable, is_text, value_columns
 from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.protocol import Tessellation
 
@@ -268,6 +269,8 @@ def _describe_archive(
     kept = most_varied(unit, MOST_FEATURES)
     if len(kept) < space.n:
         notes.append(f"The page holds {len(kept)} of {space.n} features, those that vary most.")
+    # A text is shown as what is recorded.
+    texts: Values = dict(value_columns(elites.variables, elites.solutions, ())) if is_text(elites.variables) else {}
     described: dict[str, Any] = {
         "n_niches": archive.n_niches,
         "features": describe_features(space, kept),
@@ -277,10 +280,10 @@ def _describe_archive(
         # A column after another, so that the browser colours by one of them without a stride.
         "values": arrays.add(_kept_exactly(elites.features[:, kept].T, "Features", notes)),
         "unit": arrays.add(unit[:, kept].T.astype(np.float32)),
-        "solutions": arrays.add(_solutions(elites.solutions, notes)),
-        "named": bool(archive.variables),
+        "solutions": arrays.add(_solutions(elites.solutions[:, : 0 if texts else None], notes)),
+        "named": bool(archive.variables) and not texts,
         "variables": _variables(archive, run.problem),
-        "records": _records(elites, arrays, notes),
+        "records": _records({**elites.records, **texts}, arrays, notes),
     }
     found = found_by(run.plan.emitter, run.search, elites.evaluations) if run.stored is not None else None
     if found is not None:
@@ -295,10 +298,10 @@ def _describe_archive(
     return described
 
 
-def _records(elites: Elites, arrays: PackedArrays, notes: list[str]) -> list[dict[str, Any]]:
+def _records(records: Values, arrays: PackedArrays, notes: list[str]) -> list[dict[str, Any]]:
     """What was recorded of each elite: numbers, or the numbers of labels; records that are arrays are left out."""
     described = []
-    for name, values in elites.records.items():
+    for name, values in records.items():
         labels: list[str] = []
         if values.ndim > 1:
             notes.append(f"The record {name} is an array, which the page does not show; archive.parquet has it.")
@@ -314,6 +317,8 @@ def _records(elites: Elites, arrays: PackedArrays, notes: list[str]) -> list[dic
 
 def _variables(archive: Archive, problem: Problem | None) -> list[dict[str, Any]]:
     """Names and bounds of the first values of a solution; none where the bounds are not known."""
+    if is_text(archive.variables):
+        return []
     if archive.variables:
         return [variable.to_dict() for variable in archive.variables[:MOST_VALUES]]
     low, high = (np.asarray(getattr(problem and problem.solutions, name, ())) for name in ("low", "high"))
