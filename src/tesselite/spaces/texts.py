@@ -46,9 +46,9 @@ class Texts:
 
     def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
         """An offspring of each parent, or pair."""
-        mothers = parents if self.n_parents == 1 else zip(*parents, strict=True)
-        texts = [[text_of(row) for row in (mother if self.n_parents == 2 else [mother])] for mother in mothers]
-        return self._rows("vary", [self._vary(*parent, rng) for parent in texts])
+        groups = parents if self.n_parents == 2 else parents[None]
+        texts = [[text_of(row) for row in rows] for rows in groups]
+        return self._rows("vary", [self._vary(*group, rng) for group in zip(*texts, strict=True)])
 
     def _rows(self, name: str, texts: list[Any]) -> Rows:
         wrong = [text for text in texts if not isinstance(text, str)]

@@ -54,9 +54,8 @@ class Variable:
         name, labels = about["name"], tuple(about["labels"])
         if not all(isinstance(text, str) for text in (name, *labels)):
             raise TypeError(f"variable is {about!r}")
-        return cls(
-            name, float(about["low"]), float(about["high"]), bool(about["whole"]), labels, bool(about.get("text"))
-        )
+        text = bool(about.get("text"))
+        return cls(name, float(about["low"]), float(about["high"]), bool(about["whole"]), labels, text)
 
 
 def value_names(variables: Sequence[Variable], width: int, taken: Sequence[str]) -> list[str]:
