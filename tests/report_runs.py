@@ -114,7 +114,9 @@ def odd_runs(folder: Path) -> list[Path]:
     log = FeatureSpace({"mass": (1e-3, 1e3), "x0": (0.0, 1.0), "x2": (1.0, 100.0)}, scales={"mass": "log", "x2": "log"})
     names = [f"{kind} of joint {j}" for j in range(12) for kind in ("amplitude", "phase", "duty factor")]
     joints = FeatureSpace(dict.fromkeys(names, (0.0, 1.0)))
+    run(tl.problems.lp(n=6), out=folder / "unbounded", grid=8, evaluations=400, initial=200, seed=1)
     return [
+        folder / "unbounded",
         numbers_run(folder / "near", lambda r: (-1000.3 - 0.4 * r[:, 2], -1000.3 - 0.4 * r[:, :2]), near),
         numbers_run(folder / "huge", lambda r: (1e300 * (r[:, 2] - 0.5), r[:, :2]), two),
         numbers_run(folder / "constant", lambda r: (np.full(len(r), 2.5), r[:, :2]), two),

@@ -61,6 +61,12 @@ def test_digits_come_from_the_range(show, browser):
     ]
 
 
+def test_values_without_bounds_are_shown_between_those_of_the_elites(show, browser):
+    elites = show("unbounded")
+    ends = browser.value("Page.run.solution_axes().map((axis) => [axis.low, axis.high])")
+    np.testing.assert_array_equal(ends, np.column_stack([elites.solutions.min(axis=0), elites.solutions.max(axis=0)]))
+
+
 def test_ticks_differ_from_each_other(show, browser):
     show("near")
     for key in ("fitness", "feature 0", "feature 1"):

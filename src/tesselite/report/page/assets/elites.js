@@ -50,8 +50,9 @@
     run.solution_axes = () => {
       run.kept_axes = run.kept_axes || Array.from({ length: Math.min(run.width, VALUES_SHOWN) }, (_, j) => {
         const about = archive.variables[j];
-        if (!about) { const [low, high] = Page.bounds(of_solutions(j)); return Page.axis({ low, high }); }
-        const axis = Page.axis(about);
+        const bounded = about && Number.isFinite(about.high - about.low);
+        const [low, high] = bounded ? [about.low, about.high] : Page.bounds(of_solutions(j)), axis = Page.axis({ low, high });
+        if (!about) return axis;
         if (about.labels.length) axis.text = (code) => about.labels[code];
         else if (about.whole) axis.text = (value) => String(value);
         return axis;
