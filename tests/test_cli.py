@@ -571,3 +571,19 @@ def test_infinite_p_is_valid_json_and_old_files_are_read(cli, monkeypatch):
 def test_bad_input_to_cvt_is_refused_in_one_line(cli, tmp_path, args):
     assert cli("cvt", *args).error
     assert not list(tmp_path.glob("*.parquet"))
+
+
+def test_a_run_with_an_emitter_is_started_again_and_resumed_by_its_name(cli):
+    """Its batches are what suits it: 36 samples are three quarters of 48."""
+    text = "mixture:0.75@cma_mae:alpha=0.1,emitters=3,batch=12+0.25@gaussian:0.1"
+    settings = ("--grid", "6", "--evaluations", "400", "--initial", "100", "--seed", "1")
+    assert cli("run", "sphere:3", *settings, "--emitter", text, "-o", "run").code == 0
+    about = json.loads(cli("info", "run", "--json").out)
+    assert about["batch_size"] == 48
+    assert cli("run", "sphere:3", *settings, "--emitter", about["emitter"], "-o", "again").code == 0
+    assert Path("again/archive.parquet").read_bytes() == Path("run/archive.parquet").read_bytes()
+    assert cli("resume", "run", "--evaluations", "500").code == 0
+    refused = cli("run", "sphere:3", *settings, "--emitter", "cma_mae:size=3", "-o", "bad").error
+    assert refused.startswith("emitter: expected options of cma_mae as NAME=VALUE (alpha, emitters, batch, ")
+    assert "at most 540" in cli("run", "sphere:3", "--emitter", "cma_mae", "--batch-size", "600").error
+    assert not Path("bad").exists()

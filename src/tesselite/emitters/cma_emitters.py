@@ -168,13 +168,15 @@ class Cma(Emitter):
         self._at = (self._at + n) % self.batch_size
 
     def _learn(self, start: int, stop: int) -> None:
-        parents = self.parents()
-        self._in_threads(
-            lambda a, b: self._strategies.update(a, b, self._classes, self._values, parents, self._restart),
-            start,
-            stop,
-        )
-        self._sampled[start:stop] = False
+        """Update strategies [start, stop), and draw their next samples while they are at hand."""
+        parents, made = self.parents(), self._strategies
+
+        def work(a: int, b: int) -> None:
+            made.update(a, b, self._classes, self._values, parents, self._restart)
+            made.sample(a, b, self._rows)
+
+        self._in_threads(work, start, stop)
+        self._sampled[start:stop] = self._restart[start:stop] == 0  # the others are drawn when they begin anew
 
     # -- what differs ----------------------------------------------------------------------------------------------
 
