@@ -133,6 +133,14 @@ def _is_ours(folder: Path) -> bool:
     return all(_FILE.fullmatch(file.name) for file in folder.rglob("*") if not file.is_dir())
 
 
+def has_machine_code(module: str) -> bool:
+    """Whether kernels of this module are on disk, or cannot be kept there: compiling them beside gains nothing then."""
+    if _numba_config.CACHE_DIR:  # a user who set NUMBA_CACHE_DIR knows why
+        return True
+    folder = _kernel_cache(module)
+    return not folder or any(Path(folder).rglob("*.nbi"))
+
+
 def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A002
     """Call compile(cache=True) with the module's cache folder; compile(False) where no folder is writable."""
     chosen = _numba_config.CACHE_DIR

@@ -30,6 +30,7 @@ from tesselite.execution.workers import Workers, WorkersLike
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.display import shown_from_python
+from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
 from tesselite.runs.plan import Plan
 from tesselite.runs.problem import (
@@ -207,10 +208,11 @@ def start_run(
     """
     check_not_importing()
     options = Options(threads, checkpoint_seconds, progress, display)
-    with plan.execution.open() as workers:
+    with plan.execution.open() as workers, compiling_beside(plan, problem) as niches_are_made:
         if folder is None:
             construction = display.constructing if display else None
             niches = plan.niches.tessellate(problem.features, plan.seed, threads, construction)
+            niches_are_made(niches)
             search = plan.search(problem, niches, emitter)
             job = Job(search, problem, plan.evaluations, plan.batch_size, threads)
             here = Run(plan, problem, search, None)
@@ -226,6 +228,7 @@ def start_run(
                 place.write_plan(plan)
                 stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
                 niches = _niches(place, stored, problem, options)
+                niches_are_made(niches)
                 search = plan.search(problem, niches, emitter)
                 return _in_folder(place, stored, problem, search, workers, options)
             except Exception as error:
