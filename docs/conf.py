@@ -29,6 +29,7 @@ exclude_patterns = [".*", "build", "dist", "src", "tests", "tools", "demo", "run
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
@@ -49,6 +50,7 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # that something is compiled, and where it is kept
 
 # Docstrings are prose with names in backticks: a link where the name is public, code where it is not.
 default_role = "py:obj"
@@ -56,6 +58,7 @@ autodoc_default_options = {"members": True}
 autodoc_preserve_defaults = True
 _ALIASES = ("npt.ArrayLike", "npt.DTypeLike", "Floats", "Ints", "Rows", "Variation")
 autodoc_type_aliases = {name: name for name in _ALIASES}
+napoleon_numpy_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
