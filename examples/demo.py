@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import tesselite as tl
-from tesselite.cli.display import shown_run
 from tesselite.report.page import write_report
 from tesselite.report.run_figures import plot_run
+from tesselite.runs.display import shown_run
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import start_run
 from tesselite.tessellation.niches import Cvt

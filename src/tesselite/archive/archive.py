@@ -209,6 +209,14 @@ class Archive:
     `direction` says which fitness is better. `floor` is the worst fitness that counts in the QD score; by default 0
     where fitness is maximised, and none where it is minimised. Counted on the way in: `invalid`, refused rows by
     reason, and `out_of_bounds`, rows outside the feature bounds that went to their nearest niche.
+
+    Example:
+        >>> import tesselite as tl
+        >>> niches = tl.GridTessellation(tl.FeatureSpace({"speed": (0, 2)}), 4)
+        >>> archive = tl.Archive(niches, width=1)
+        >>> added = archive.add([[0.1], [0.2], [0.3]], fitness=[1.0, 2.0, 3.0], features=[[0.1], [0.2], [1.9]])
+        >>> len(archive), archive.best.features.tolist()
+        (2, [1.9])
     """
 
     def __init__(
@@ -531,6 +539,13 @@ class Archive:
         """The elite whose features are nearest to these (d,), by the Euclidean distance of scaled features.
 
         Unlike `get(niche_of(features))` it finds one where that niche is empty. ValueError if there are no elites.
+
+        Example:
+            >>> import tesselite as tl
+            >>> found = tl.illuminate(tl.problems.arm(joints=5), grid=10, evaluations=2_000, seed=1)
+            >>> elite = found.nearest([0.8, 0.3])
+            >>> abs(elite.features - [0.8, 0.3]).max() < 0.1
+            np.True_
         """
         if not self._n:
             raise ValueError("nearest: the archive is empty; add evaluated solutions first")
@@ -725,7 +740,14 @@ class Archive:
             self._n = n
 
     def save(self, path: str | Path) -> Path:
-        """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive.file`."""
+        """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive.file`.
+
+        Example:
+            >>> import tesselite as tl
+            >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, seed=1)
+            >>> tl.Archive.load(found.save("sphere.parquet")).equals(found)
+            True
+        """
         from tesselite.archive.file import save_archive
 
         file = Path(path)

@@ -70,6 +70,12 @@ def measure(
     """All metrics of an archive. `floor` is that of the QD score, the archive's own by default.
 
     The spread, in Minkowski norm `p`, is left out for archives of more than `spread_at_most` elites.
+
+    Example:
+        >>> import tesselite as tl
+        >>> found = tl.measure(tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=2_000, seed=1))
+        >>> found.coverage
+        1.0
     """
     floor, figures = archive.floor if floor is None else float(floor), figures_of(archive)
     return Metrics(
@@ -105,6 +111,13 @@ def project(
     Archives of different tessellations become comparable on a common one; the bounds of the features may differ. Where
     it has other features (another descriptor of the same task), give the `problem` that has them: the elites are
     evaluated again. Raises ValueError if the features differ in their names and no such problem is given.
+
+    Example:
+        >>> import tesselite as tl
+        >>> sphere = tl.problems.sphere(3)
+        >>> fine = tl.illuminate(sphere, grid=20, evaluations=5_000, seed=1)
+        >>> len(tl.project(fine, tl.GridTessellation(sphere.features, 2)))
+        4
     """
     elites = archive.in_order_of_filling()
     common = archive.empty_copy(tessellation)

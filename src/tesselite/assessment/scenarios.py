@@ -222,6 +222,15 @@ def assess(
     in which a few elites now have another fitness, because the problem was changed, are assessed anew. `progress` is
     called with the evaluations done and those to do. `spec` is the problem's name in the file. `workers`, `retries`
     and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or not of this problem.
+
+    Example:
+        >>> import tesselite as tl
+        >>> @tl.problem(solutions=tl.Box(2, 0, 1), features={"a": (0, 1)}, scenarios=["ice"])
+        ... def slide(x, scenario):
+        ...     return x[1] * (0.5 if scenario == "ice" else 1.0), (x[0],)
+        >>> found = tl.assess(tl.illuminate(slide, grid=5, evaluations=500, seed=1), slide)
+        >>> found.best("ice") == found.best() / 2
+        True
     """
     chosen_scenarios = tuple(problem.scenarios if scenarios is None else scenarios)
     for name in chosen_scenarios:

@@ -241,6 +241,7 @@ def resume_run(
             checkpoint_seconds=checkpoint_seconds,
             other_version=other_version,
             display=display,
+            progress=False,
         )
     tell(run, quiet, as_json)
 

@@ -78,5 +78,11 @@ class Curiosity(Emitter):
 
 
 def curiosity(variation: Variation | None = None) -> Emitter:
-    """Parents whose offspring did well are drawn more often; varied by an operator, None: the default of the space."""
+    """Parents whose offspring did well are drawn more often; varied by an operator, None: the default of the space.
+
+    Example:
+        >>> import tesselite as tl
+        >>> choose = tl.emitters.curiosity(tl.variation.gaussian(0.1))
+        >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, emitter=choose, seed=1)
+    """
     return Curiosity(variation)

@@ -194,7 +194,14 @@ def _checked(name: str, value: float, low: float, high: float) -> float:
 
 
 def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:
-    """Add a normal step of standard deviation sigma (as a share of the axis) to every value of one parent."""
+    """Add a normal step of standard deviation sigma (as a share of the axis) to every value of one parent.
+
+    Example:
+        >>> import tesselite as tl
+        >>> found = tl.illuminate(
+        ...     tl.problems.sphere(3), grid=5, evaluations=500, variation=tl.variation.gaussian(0.1), seed=1
+        ... )
+    """
     return BuiltIn("gaussian", (_checked("sigma", sigma, 0, 1e6),), 1, _mode(bounds))
 
 
@@ -203,6 +210,11 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
 
     Vassiliades and Mouret, "Discovering the Elite Hypervolume by Leveraging Interspecies Correlation", GECCO 2018,
     eq. 1: x + iso N(0, I) + line (y - x) N(0, 1).
+
+    Example:
+        >>> import tesselite as tl
+        >>> str(tl.variation.iso_line(0.01, 0.2))
+        'iso_line:0.01,0.2'
     """
     numbers = (_checked("iso", iso, 0, 1e6), _checked("line", line, 0, 1e6))
     return BuiltIn("iso_line", numbers, 2, _mode(bounds))

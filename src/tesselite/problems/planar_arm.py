@@ -117,7 +117,13 @@ class _Repertoire(PlanarArm):
 
 
 def arm(joints: int = 10) -> Problem:
-    """A planar arm with this many joints; features x and y of its hand in [0, 1]."""
+    """A planar arm with this many joints; features x and y of its hand in [0, 1].
+
+    Example:
+        >>> import tesselite as tl
+        >>> tl.problems.arm(joints=5).features.names
+        ('x', 'y')
+    """
     if joints < 2:
         raise ValueError(f"joints: expected at least 2, got {joints}")
     made = PlanarArm(

@@ -308,6 +308,14 @@ def problem(
 
     With `records`, such as {"mass": float, "label": str, "path": (100, 2)}, it returns a third value, a mapping or a
     tuple of these (arrays (n, ...) with `batch=True`; a tuple of numbers from a compiled function), kept with elites.
+
+    Example:
+        >>> import tesselite as tl
+        >>> @tl.problem(solutions=tl.Box(2, 0, 1), features={"sum": (0, 2)})
+        ... def example(x):
+        ...     return -((x[0] - x[1]) ** 2), (x[0] + x[1],)
+        >>> example.evaluate([[0.5, 0.5]]).features.tolist()
+        [[1.0]]
     """
     if isinstance(features, FeatureSpace):
         if outside is not None:

@@ -288,7 +288,7 @@ def resume(
     emitter: Emitter | None = None,
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     display: RunDisplay | None = None,
     other_version: bool = False,
     workers: WorkersLike | None = None,
@@ -300,11 +300,17 @@ def resume(
     `problem` is needed where the run was started from Python on a problem that cannot be imported by name. More
     `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
     `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
-    `timeout` are those that the run began with, unless others are given.
+    `timeout` are those that the run began with, unless others are given. `progress` is that of `run`.
+
+    Example:
+        >>> import tesselite as tl
+        >>> run = tl.run(tl.problems.sphere(3), grid=5, evaluations=500, seed=1, out="sphere")
+        >>> tl.resume("sphere", evaluations=1_000).evaluations
+        1000
     """
     check_not_importing()
-    options = Options(threads, checkpoint_seconds, progress, display)
-    with RunFolder.open(Path(folder)) as place:
+    with shown_from_python(progress, display) as (called, shown), RunFolder.open(Path(folder)) as place:
+        options = Options(threads, checkpoint_seconds, called, shown)
         stored = place.read()
         plan = stored.plan
         if stored.version != __version__ and not other_version:

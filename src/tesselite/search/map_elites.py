@@ -102,6 +102,16 @@ class MapElites:
     solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for. A
     `revision` changes the niches as the search goes on; each change is one of `changes`. `records` says what is kept of
     each elite beside (see `spaces.records`).
+
+    Example:
+        >>> import tesselite as tl
+        >>> niches = tl.GridTessellation(tl.FeatureSpace({"mean": (0, 1)}), 10)
+        >>> search = tl.MapElites(tl.Box(3, 0, 1), niches, initial=50, seed=1)
+        >>> while search.evaluations < 200:
+        ...     solutions = search.ask(50)
+        ...     added = search.tell(-solutions.var(axis=1), solutions.mean(axis=1, keepdims=True))
+        >>> search.evaluations, search.archive.n_niches
+        (200, 10)
     """
 
     def __init__(

@@ -43,6 +43,13 @@ class FeatureSpace:
     and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
     `outside` says what becomes of a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
     niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}.
+
+    Example:
+        >>> import numpy as np
+        >>> import tesselite as tl
+        >>> space = tl.FeatureSpace({"speed": (0, 2), "energy": (1, 100)}, scales={"energy": "log"})
+        >>> space.to_unit(np.array([[1.0, 10.0]])).round(6).tolist()
+        [[0.5, 0.5]]
     """
 
     def __init__(

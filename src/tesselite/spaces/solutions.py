@@ -103,6 +103,13 @@ class Box:
 
     `Box({"span_mm": (100, 500), "thickness_mm": (1, 20)})` gives the values names: a function then reads them by
     position or by name, and tables and pages show them.
+
+    Example:
+        >>> import tesselite as tl
+        >>> tl.Box(3, 0, 1).width
+        3
+        >>> tl.Box({"span_mm": (100, 500), "thickness_mm": (1, 20)}).high.tolist()
+        [500.0, 20.0]
     """
 
     def __init__(
@@ -200,7 +207,15 @@ class Reals(Box):
 
 
 class Levels:
-    """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values."""
+    """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values.
+
+    Example:
+        >>> import numpy as np
+        >>> import tesselite as tl
+        >>> space = tl.Levels(4, [0, 0.5, 1])
+        >>> space.random(2, np.random.default_rng(1)).shape
+        (2, 4)
+    """
 
     def __init__(self, n: int, values: Sequence[float] | npt.NDArray[np.float64]) -> None:
         n = _checked_n(n)

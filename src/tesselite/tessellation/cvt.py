@@ -106,6 +106,12 @@ def cvt(
     draws one, which the result's record tells. `cache`: look the result up in the user's cache, and keep it there.
 
     The result depends on all of these but not on `threads`. Raises ValueError for what does not make sense.
+
+    Example:
+        >>> import tesselite as tl
+        >>> niches = tl.cvt(tl.FeatureSpace.unit(2), n_niches=50, seed=1)
+        >>> niches.centroids.shape
+        (50, 2)
     """
     job = plan(
         space, n_niches, n_samples, seed, p, iterations, tolerance, samples=samples, method=method, start=start,

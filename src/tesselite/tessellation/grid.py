@@ -35,6 +35,13 @@ class GridTessellation(Tessellation):
     unit-scaled feature p, so that the first cell of n is half as wide as the others and the last one and a half times.
     Of two solutions of equal fitness the niche keeps the one that is nearer to a lattice of n points per axis, from
     bound to bound (there: the "center" of the cell). Linear features only.
+
+    Example:
+        >>> import tesselite as tl
+        >>> space = tl.FeatureSpace({"speed": (0, 2), "height": (0, 1)})
+        >>> niches = tl.GridTessellation(space, [4, 2])
+        >>> niches.n_niches, niches.niche_of([1.9, 0.9])
+        (8, 7)
     """
 
     kind = "grid"

@@ -186,6 +186,15 @@ def expanding(
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says. `p`:
     Minkowski order of the CVT's distance. Give the result as `tessellation` to `tesselite.run`.
+
+    Example:
+        >>> import tesselite as tl
+        >>> @tl.problem(solutions=tl.Box(2, 0, 1), features={"energy": None})
+        ... def burn(x):
+        ...     return -x[1], (1000 * x[0],)
+        >>> found = tl.illuminate(burn, tessellation=tl.expanding(10), evaluations=3_000, seed=1)
+        >>> 900 < found.tessellation.space.high[0] < 1100
+        np.True_
     """
     if (n_niches is None) == (grid is None):
         raise ValueError("expanding: expected either n_niches (for a CVT) or grid (cells for each feature)")

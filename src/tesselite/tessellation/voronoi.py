@@ -61,6 +61,13 @@ class VoronoiTessellation(Tessellation):
     `record` says how the centroids were constructed, if they were.
 
     Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
+
+    Example:
+        >>> import tesselite as tl
+        >>> space = tl.FeatureSpace({"speed": (0, 2), "height": (0, 1)})
+        >>> niches = tl.VoronoiTessellation(space, [[0.5, 0.5], [1.5, 0.5]])
+        >>> niches.niche_of([[0.1, 0.9], [1.9, 0.9]]).tolist()
+        [0, 1]
     """
 
     kind = "voronoi"

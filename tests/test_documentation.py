@@ -1,0 +1,79 @@
+"""Every block of Python in the README, the pages, the tutorials and the docstrings runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+import tesselite as tl
+from tesselite.runs.plan import Plan
+
+MOST = 3_000  # evaluations of a run
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SLOW = {"assessment", "comparing", "dask", "gymnasium", "hexapod-recovery", "maze"}
+BLOCK = re.compile(
+    r"^(<!-- not run:[^\n]*-->\n)?```(?:python|\{code-cell\})\n(.*?)^```", flags=re.DOTALL | re.MULTILINE
+)
+
+
+def blocks(page: Path) -> list[str]:
+    return [code for skipped, code in BLOCK.findall(page.read_text()) if not skipped]
+
+
+def with_blocks() -> list[object]:
+    marks = dict.fromkeys(SLOW, pytest.mark.slow)
+    found = [page for page in PAGES if blocks(page)]
+    return [pytest.param(page, id=page.stem, marks=marks.get(page.stem, ())) for page in found]
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """In an empty folder, without windows, and with budgets that a test can afford."""
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("agg")
+    of = Plan.of.__func__
+    capped = classmethod(
+        lambda cls, *args, evaluations, **named: of(cls, *args, evaluations=min(evaluations, 3_000), **named)
+    )
+    monkeypatch.setattr(Plan, "of", capped)
+
+
+@pytest.mark.parametrize("page", with_blocks())
+@pytest.mark.usefixtures("small")
+def test_blocks_run(page):
+    import matplotlib.pyplot as plt
+
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, code in enumerate(blocks(page)):
+        for module in re.findall(r"^(?:import|from) (\w+)", code, flags=re.MULTILINE):
+            if importlib.util.find_spec(module) is None:
+                pytest.skip(f"{module} is not installed; `make docs` executes this page")
+        exec(compile(code, f"{page.name}, block {number}", "exec"), names)
+    plt.close("all")
+
+
+HOMES = sorted({f"tesselite.{home}" for home in tl._HOME.values()} | {"tesselite.emitters.curious_parents"})
+
+
+@pytest.mark.parametrize("home", [*HOMES, "tesselite.problems.planar_arm"])
+@pytest.mark.usefixtures("small")
+def test_examples_in_docstrings(home):
+    import matplotlib.pyplot as plt
+
+    failed, _ = doctest.testmod(importlib.import_module(home), optionflags=doctest.NORMALIZE_WHITESPACE)
+    plt.close("all")
+    assert failed == 0
+
+
+def test_the_most_used_names_have_examples():
+    used = [tl.run, tl.illuminate, tl.resume, tl.Archive, tl.Box, tl.Levels, tl.FeatureSpace, tl.cvt, tl.MapElites]
+    used += [tl.GridTessellation, tl.VoronoiTessellation, tl.problem, tl.assess, tl.measure, tl.project, tl.expanding]
+    used += [tl.Archive.nearest, tl.Archive.save, tl.variation.gaussian, tl.variation.iso_line, tl.plots.archive]
+    assert [name.__name__ for name in used if ">>>" not in (name.__doc__ or "")] == []
