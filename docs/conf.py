@@ -4,6 +4,7 @@ The source folder is the whole repository, so that links between pages, results 
 and in the repository. `extensions/` holds what is ours: the reference of commands, and notebooks to download.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -43,6 +44,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = True
 suppress_warnings = ["myst.header"]  # reports that programs write begin where they like
 
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # whatever the shell says
 # Notebooks: text files that are executed in a folder of their own.
 nb_execution_mode = "auto"
 nb_execution_in_temp = True
