@@ -12,6 +12,7 @@ from hill_runs import make
 from tesselite.base.seeds import Purpose, generator, key
 from tesselite.compiled.fast_math import fill_normals, random_word
 from tesselite.compiled.lanes import aligned_zeros
+from tesselite.emitters import cma_emitters
 from tesselite.emitters.cma_algebra import add_products, factorise, multiply_upper, padded
 from tesselite.emitters.cma_es import COVARIANCES, Setting, Strategies
 from tesselite.emitters.names import by_name
@@ -259,7 +260,8 @@ def test_every_kind_of_niches_and_direction_works(text):
 
 
 @pytest.mark.parametrize("text", ALL)
-def test_threads_change_nothing(text):
+def test_threads_change_nothing(text, monkeypatch):
+    monkeypatch.setattr(cma_emitters, "_WORTH_A_THREAD", 1)
     archives = [tl.illuminate(make(), emitter=by_name(text), threads=threads, **SETTINGS) for threads in (1, 2, 3)]
     assert archives[0].equals(archives[1])
     assert archives[0].equals(archives[2])
@@ -336,6 +338,30 @@ def test_thresholds_move_with_the_elites():
     thresholds.renumber(np.array([5, 7]), np.array([8, 1]))
     assert [thresholds.value(niche) for niche in (3, 5)] == [None, None]
     np.testing.assert_array_equal(thresholds.judge(20, np.array([8, 1]), np.array([1.0, 1.0]), 0.0), [0.5, 1.0])
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_a_search_goes_on_with_other_niches(tmp_path, text):
+    """Also from a checkpoint that was written right after the change."""
+    problem, searches = make(), []
+    for saved in (False, True):
+        niches = tl.GridTessellation(problem.features, 6)
+        settings = {"emitter": by_name(text), "initial": 50, "seed": 2}
+        search = tl.MapElites(problem.solutions, niches, **settings)
+        for step in range(30):
+            search.ask(20)
+            search.tell_evaluation(problem.evaluate(search._asked))
+            if step == 15:
+                finer = tl.GridTessellation(problem.features, [9, 5])
+                search.change_tessellation(finer)
+                if saved:
+                    search.save(tmp_path / "search.parquet")
+                    search = tl.MapElites(problem.solutions, niches, **settings)
+                    search.restore(tmp_path / "search.parquet")
+        searches.append(search)
+    assert searches[0].archive.equals(searches[1].archive)
+    assert searches[0].archive.n_niches == 45
+    assert len(searches[0].archive) > 20
 
 
 def test_without_a_floor_thresholds_begin_below_the_elites():

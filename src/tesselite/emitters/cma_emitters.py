@@ -32,6 +32,9 @@ from tesselite.spaces.solutions import Box, Reals, Rows, SolutionSpace
 
 Kind = Literal["improvement", "random_direction", "optimizing"]
 
+_WORTH_A_THREAD = 1_000_000  # multiplications, some 50 microseconds: waking a thread takes a good part of that
+_LINEAR = 30  # multiplications for each value of a sample without a full covariance
+
 _CLASS = np.array([0, 2, 1, -1])  # of rejected, new, improved and invalid rows
 
 
@@ -147,7 +150,9 @@ class Cma(Emitter):
 
     def _in_threads(self, work: Callable[[int, int], None], start: int, stop: int) -> None:
         """work(a, b) for consecutive parts of [start, stop), one for each thread; every strategy is in one of them."""
-        in_parts(work, start, stop, -(-(stop - start) // self.threads), self.threads)
+        setting = self._strategies.setting
+        cost = setting.batch * setting.n * (setting.n if self.covariance == "full" else _LINEAR)
+        in_parts(work, start, stop, max(-(-(stop - start) // self.threads), -(-_WORTH_A_THREAD // cost)), self.threads)
 
     # -- telling ---------------------------------------------------------------------------------------------------
 
