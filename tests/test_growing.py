@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tesselite as tl
+from tesselite.base.seeds import Purpose, generator
 from tesselite.cli import main
 from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.growth import adapted, grown_bounds, unit_centroids
@@ -22,6 +23,7 @@ KINDS = {
     "expanding": tl.expanding(60, every=400, ignore_bounds=True),
     "grid": tl.expanding(grid=[8, 7], every=400, ignore_bounds=True),
     "adaptive": tl.adaptive(60, every=400, ignore_bounds=True),
+    "clusters": tl.cluster_elites(60, first=10, add=3, every=130, ignore_bounds=True),
 }
 
 
@@ -108,6 +110,80 @@ def test_expanding_agrees_with_plain_python():
     assert found == [(plain.elites[niche][0], plain.elites[niche][2]) for niche in sorted(plain.elites)]
 
 
+class PlainClusters:
+    """Cluster-Elites in plain Python, told the batches of a search."""
+
+    def __init__(self, how):
+        self.how, self.elites, self.seen, self.fresh = how, [], [], []
+        self.centroids, self.low, self.high, self.generation = None, None, None, 0
+
+    def unit(self, row):
+        return [(x - a) / (b - a) for x, a, b in zip(row, self.low, self.high, strict=True)]
+
+    def nearest(self, row):
+        if self.centroids is None:
+            return tuple(row)
+        scaled = self.unit(row)
+        squares = [sum((x - c) ** 2 for x, c in zip(scaled, self.unit(c), strict=True)) for c in self.centroids]
+        return squares.index(min(squares))
+
+    def inserted(self, rows):
+        best = {}
+        for row in rows:
+            niche = self.nearest(row[1])
+            if niche not in best or row[0] > best[niche][0]:
+                best[niche] = row
+        return list(best.values())
+
+    def tell(self, fitness, features, first, done):
+        batch = list(zip(fitness.tolist(), features.tolist(), range(first, done), strict=True))
+        self.seen += features.tolist()
+        self.fresh += features.tolist()
+        if done // self.how.every > first // self.how.every:
+            self.cluster()
+        self.elites = self.inserted(self.elites + batch)
+
+    def cluster(self):
+        old = None if self.centroids is None else (self.low, self.high)
+        seen = np.sort(np.array(self.seen), axis=0)
+        bounds = grown_bounds(np.array([[-np.inf] * 2, [np.inf] * 2]), (seen[2], seen[-3]), old, 0.01, 0.0)
+        self.low, self.high = old if bounds is None else bounds
+        points = dict.fromkeys(map(tuple, [elite[1] for elite in self.elites] + self.fresh))
+        points = [p for p in points if all(a <= x <= b for x, a, b in zip(p, self.low, self.high, strict=True))]
+        n_clusters = min(self.how.first + self.how.add * self.generation, self.how.n_niches)
+        self.generation, self.fresh = self.generation + 1, []
+        start = None
+        if self.centroids is not None:
+
+            def away(point):
+                centre = self.unit(self.centroids[self.nearest(point)])
+                return sum((x - c) ** 2 for x, c in zip(self.unit(point), centre, strict=True))
+
+            self.centroids = np.array(self.centroids).clip(self.low, self.high).tolist()
+            far = sorted(points, key=away, reverse=True)[: n_clusters - len(self.centroids)]
+            start = np.array([*self.centroids, *map(list, far)])
+        space = ARM.features.within(np.array(self.low), np.array(self.high))
+        rng = generator(4, Purpose.TESSELLATION, len(self.seen))
+        made = tl.cvt(space, n_clusters, samples=np.array(points), iterations=5, seed=int(rng.integers(2**32)),
+                      start="random" if start is None else start)  # fmt: skip
+        self.centroids = made.centroids.tolist()
+        self.elites = self.inserted(self.elites)
+
+
+def test_cluster_elites_agree_with_plain_python():
+    how = KINDS["clusters"]
+    search, plain = search_with(how), PlainClusters(how)
+    while search.evaluations < 1400:
+        first, rows = search.evaluations, search.ask(130)
+        evaluated = ARM.evaluate(rows)
+        search.tell_evaluation(evaluated)
+        plain.tell(evaluated.fitness, evaluated.features, first, search.evaluations)
+        found = search.archive.in_order_of_filling()
+        assert found.evaluations.tolist() == [elite[2] for elite in plain.elites]
+    assert [change.n_niches for change in search.changes][:4] == [10, 13, 16, 19]
+    assert len(search.archive) > 20
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_elite_is_lost_except_to_a_better_one_of_its_new_niche(kind):
     search = search_with(KINDS[kind])
@@ -116,11 +192,13 @@ def test_no_elite_is_lost_except_to_a_better_one_of_its_new_niche(kind):
         rows = search.ask(130)
         evaluated = ARM.evaluate(rows)
         before = search.archive.copy()
-        before.add_evaluated(rows, evaluated, search.evaluations)
+        if kind != "clusters":  # which change before a batch is inserted
+            before.add_evaluated(rows, evaluated, search.evaluations)
         search.tell_evaluation(evaluated)
         if len(search.changes) > n_changes:
             n_changes = len(search.changes)
-            assert search.changes[-1].lost == len(before) - len(search.archive)
+            if kind != "clusters":
+                assert search.changes[-1].lost == len(before) - len(search.archive)
             for elite in before:
                 now = search.archive.get(search.archive.tessellation.niche_of(elite.features))
                 assert now is not None
@@ -293,7 +371,8 @@ def test_searches_that_cannot_be(features, how, message):
         (lambda: tl.expanding(5, growth=float("nan")), "growth: expected a number of at least 0"),
         (lambda: tl.expanding(5, outliers=-1), "outliers: expected"),
         (lambda: tl.adaptive(5, uniform=1.0), "uniform: expected a number of at least 0 and below 1"),
-        (lambda: growing_by_name("shrinking", 5, None, 2.0), "grow: expected one of expanding, adaptive"),
+        (lambda: tl.cluster_elites(5), "first: expected at most n_niches, 5, got 50"),
+        (lambda: growing_by_name("shrinking", 5, None, 2.0), "grow: expected one of expanding, adaptive, clusters"),
         (lambda: growing_by_name("adaptive", 5, (2, 2), 2.0), "grow: adaptive has no grid"),
         (lambda: growing_by_name("expanding:colour=2", 5, None, 2.0), "grow: expected options of expanding"),
         (lambda: growing_by_name("expanding:every=x", 5, None, 2.0), "every: expected a number"),

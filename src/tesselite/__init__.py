@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tesselite.spaces.texts import Texts
     from tesselite.tessellation.cvt import cvt
     from tesselite.tessellation.grid import GridTessellation
-    from tesselite.tessellation.growing import adaptive, expanding
+    from tesselite.tessellation.growing import adaptive, cluster_elites, expanding
     from tesselite.tessellation.population import dns, nslc, rts
     from tesselite.tessellation.protocol import Tessellation
     from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -65,6 +65,7 @@ _HOME = {
     "VoronoiTessellation": "tessellation.voronoi",
     "adaptive": "tessellation.growing",
     "assess": "assessment.scenarios",
+    "cluster_elites": "tessellation.growing",
     "cvt": "tessellation.cvt",
     "dns": "tessellation.population",
     "emitters": "emitters",
@@ -116,6 +117,7 @@ __all__ = [
     "VoronoiTessellation",
     "adaptive",
     "assess",
+    "cluster_elites",
     "cvt",
     "dns",
     "emitters",

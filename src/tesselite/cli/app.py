@@ -149,8 +149,8 @@ def run(
         str | None,
         typer.Option(
             metavar="RULE",
-            help="Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid) or "
-            "adaptive; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
+            help="Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid), "
+            "adaptive or clusters; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
         ),
     ] = None,
     population: Annotated[

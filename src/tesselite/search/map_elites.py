@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Added, Archive
-from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_floats
@@ -222,12 +222,16 @@ class MapElites:
     def insert(self, solutions: Rows, evaluated: Evaluation, first: int) -> Added:
         """Insert evaluated solutions, whose evaluations have the numbers from `first` on, and tell the emitter."""
         with uninterrupted():
+            if self.revision is not None and self.revision.asked_first:
+                evaluated = checked(evaluated, len(solutions), self.archive.tessellation.space.n)
+                self.revision.tell(evaluated.features[evaluated.valid])
+                self.revise(coming=len(solutions))
             wanted, n_before = self.emitter.wants_improvement, len(self.archive)
             added = self.archive.add_evaluated(solutions, evaluated, first, improvement=wanted)
             self.evaluations += len(solutions)
             self.first_error = self.first_error or evaluated.first_error
             self.emitter.tell(solutions, evaluated, added)
-            if self.revision is not None:
+            if self.revision is not None and not self.revision.asked_first:
                 if self.revision.sees_all:
                     self.revision.tell(evaluated.features[added.niches >= 0])
                 if self.revision.selects:
@@ -244,28 +248,32 @@ class MapElites:
         if self._asked is not None or self.pending:
             raise RuntimeError("change_tessellation: tell the results of all solutions that are out first")
         with uninterrupted():
-            return self._change(tessellation)
+            return self._change(tessellation, self.evaluations)
 
-    def _change(self, tessellation: Tessellation) -> Change:
+    def _change(self, tessellation: Tessellation, at: int) -> Change:
         before = self._archive.in_order_of_filling().niches
         self._archive, kept = self._archive.moved_to(tessellation)
         self.emitter.niches_changed(before[kept], self._archive.in_order_of_filling().niches)
         space = tessellation.space
         bounds = tuple(space.low.tolist()), tuple(space.high.tolist())
         lost, fingerprint = len(before) - len(kept), tessellation.fingerprint()
-        self.changes.append(Change(self.evaluations, self._archive.n_niches, fingerprint, *bounds, lost))
+        self.changes.append(Change(at, self._archive.n_niches, fingerprint, *bounds, lost))
         return self.changes[-1]
 
-    def revise(self) -> None:
-        """Let the revision change the tessellation if it was not asked since a multiple of `every` evaluations."""
-        if self.revision is None or self.evaluations // self.revision.every == self._revised // self.revision.every:
+    def revise(self, coming: int = 0) -> None:
+        """Let the revision change the tessellation if it was not asked since a multiple of `every` evaluations.
+
+        `coming` evaluations are about to be inserted, and count.
+        """
+        at = self.evaluations + coming
+        if self.revision is None or at // self.revision.every == self._revised // self.revision.every:
             return
         with uninterrupted():
             features = self._archive.in_order_of_filling().features
-            revised = self.revision.revise(self._archive.tessellation, features, self.evaluations)
+            revised = self.revision.revise(self._archive.tessellation, features, at)
             if revised is not None:
-                self._change(revised)
-            self._revised = self.evaluations
+                self._change(revised, at)
+            self._revised = at
 
     def take_back(self) -> None:
         """Forget the last ask, whose solutions were not evaluated; the next one gives the same."""

@@ -1,4 +1,4 @@
-"""Niches that grow with the search, as a plan holds them: `Expanding` and `Adaptive`. How they grow is in `growth`."""
+"""Niches that grow with the search, as a plan holds them: `Expanding`, `Adaptive`, `Clusters`. See also `growth`."""
 
 from __future__ import annotations
 
@@ -166,7 +166,37 @@ class Adaptive(Growing):
         return Adaptation(self)
 
 
-KINDS: dict[str, type[Growing]] = {kind.kind: kind for kind in (Expanding, Adaptive)}
+@dataclass(frozen=True, kw_only=True)
+class Clusters(Growing):
+    """Cluster-Elites: niches around clusters of the solutions' own features, `first` of them, `add` more after each
+    generation of `every` evaluations, up to n_niches."""
+
+    kind = "clusters"
+    every: int = 200
+    first: int = 50
+    add: int = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set_count("first")
+        self._set_count("add", least=0)
+        if self.first > self.n_niches:
+            raise ValueError(f"first: expected at most n_niches, {self.n_niches}, got {self.first}")
+
+    @property
+    def revision(self) -> Revision:
+        """The rule by which they grow; each search has one of its own."""
+        from tesselite.tessellation.growth import Clustering
+
+        return Clustering(self)
+
+    @property
+    def label(self) -> str:
+        """A few words for people."""
+        return f"Cluster-Elites, {self.first:,} to {self.n_niches:,} niches"
+
+
+KINDS: dict[str, type[Growing]] = {kind.kind: kind for kind in (Expanding, Adaptive, Clusters)}
 
 
 def expanding(
@@ -232,6 +262,37 @@ def adaptive(
         n_niches=n_niches,
         uniform=uniform,
         more=more,
+        every=every,
+        margin=margin,
+        growth=growth,
+        outliers=outliers,
+        ignore_bounds=ignore_bounds,
+        p=p,
+    )
+
+
+def cluster_elites(
+    n_niches: int,
+    *,
+    first: int = 50,
+    add: int = 5,
+    every: int = 200,
+    margin: float = 0.01,
+    growth: float = 0.0,
+    outliers: int = 2,
+    ignore_bounds: bool = False,
+    p: float = 2.0,
+) -> Clusters:
+    """Cluster-Elites: niches around clusters of the solutions' own features, whatever the shape of what can be reached.
+
+    There are `first` clusters after `every` evaluations, and `add` more after each further `every`, up to `n_niches`.
+    Defaults are the numbers of its authors (Vassiliades, Chatzilygeroudis, Mouret, 2017), with batches of 200. The
+    other arguments are those of `expanding`.
+    """
+    return Clusters(
+        n_niches=n_niches,
+        first=first,
+        add=add,
         every=every,
         margin=margin,
         growth=growth,

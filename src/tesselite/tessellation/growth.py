@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tesselite.base.seeds import Purpose, generator
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.growing import Adaptive, Expanding, Growing
+from tesselite.tessellation.growing import Adaptive, Clusters, Expanding, Growing
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
@@ -26,6 +26,7 @@ from tesselite.tessellation.voronoi import VoronoiTessellation
 
 Floats = npt.NDArray[np.float64]
 
+_CLUSTERING = 5  # iterations for the clusters of a generation
 _ITERATIONS = 10  # of Lloyd's algorithm when niches adapt; they start from the old centroids
 
 
@@ -165,6 +166,57 @@ class Adaptation(Expansion):
             self.thinned.restore(state["features"], state["grid"], found, doublings)
 
 
+class Clustering(Expansion):
+    """Centroids that are the centres of clusters of the solutions' own features: more of them after each generation.
+
+    It is asked before a batch is inserted. The elites and the rows of the batch are clustered by Lloyd's algorithm, a
+    few iterations from the old centroids and from the rows that are farthest from them.
+    """
+
+    asked_first = True
+    how: Clusters
+
+    def __init__(self, how: Clusters) -> None:
+        super().__init__(how)
+        self._rows: Floats | None = None  # that came since niches were last made
+        self._generation = 0
+
+    def tell(self, features: Floats) -> None:
+        """Take in the features of valid rows."""
+        super().tell(features)
+        self._rows = features if self._rows is None else np.concatenate([self._rows, features])
+
+    def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
+        """The clusters of the next generation."""
+        space = self._grown(tessellation)
+        if self._rows is None or (space is None and isinstance(tessellation, Provisional)):
+            return None
+        space = space or tessellation.space
+        rows = np.concatenate([features, self._rows])
+        _, first = np.unique(rows, axis=0, return_index=True)
+        points = rows[np.sort(first)]
+        points = points[~space.outside(points)]
+        n_clusters = min(self.how.first + self.how.add * self._generation, self.how.n_niches)
+        self._generation += 1
+        self._rows = None
+        old = tessellation.centroids if isinstance(tessellation, VoronoiTessellation) else None
+        if len(points) < max(n_clusters, 0 if old is None else len(old)):
+            return None
+        rng = generator(self.seed, Purpose.TESSELLATION, evaluations)
+        return clustered(space, points, n_clusters, old, self.how.p, int(rng.integers(2**32)))
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What `Expansion` remembers, the generation, and the rows since the last one."""
+        rows = {} if self._rows is None else {"rows": self._rows}
+        return {**super().state(), "generation": np.array([self._generation]), **rows}
+
+    def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Go back to it."""
+        if "lowest" in state:
+            super().restore(state)
+        self._generation, self._rows = int(state["generation"][0]), state.get("rows")
+
+
 _kept: dict[tuple[int, int, float, int], Floats] = {}  # the CVT of the unit cube that was used last
 
 
@@ -210,3 +262,23 @@ def adapted(
         start="random" if old is None else old.clip(space.low, space.high),
         iterations=_ITERATIONS,
     )
+
+
+def clustered(
+    space: FeatureSpace, points: Floats, n_clusters: int, old: Floats | None, p: float, seed: int
+) -> VoronoiTessellation:
+    """Niches around the centres of clusters of different points (m, d).
+
+    Lloyd's algorithm starts from the old centroids and the points that are farthest from their nearest one, the first
+    of equals; without old ones, from random points.
+    """
+    from tesselite.tessellation.cvt import cvt
+
+    start: str | Floats = "random"
+    if old is not None:
+        before = VoronoiTessellation(space, old.clip(space.low, space.high), p)
+        unit = space.to_unit(points)
+        away = (np.abs(unit - before.unit_centroids[before.niches_of_unit(unit)]) ** min(p, 2.0)).sum(axis=1)
+        far = np.argsort(-away, kind="stable")[: n_clusters - len(old)]
+        start = np.concatenate([before.centroids, points[far]])
+    return cvt(space, n_clusters, seed=seed, p=p, samples=points, start=start, iterations=_CLUSTERING)

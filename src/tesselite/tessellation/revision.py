@@ -25,6 +25,7 @@ class Revision(ABC):
 
     every: int
     sees_all = True
+    asked_first = False  # whether it is told of a batch, and asked, before the batch is inserted
     selects = False  # whether it keeps a population without niches within its size, by `select`
     seed: int
 
