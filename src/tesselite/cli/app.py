@@ -643,7 +643,7 @@ def reproduce(
         str,
         typer.Argument(
             help="maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
-            "rounding-hexapod, concept or all."
+            "rounding-hexapod, concept, unbounded or all."
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")],

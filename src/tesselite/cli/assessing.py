@@ -236,7 +236,24 @@ def reproduce_study(
 
         tell_studies([{"files": [str(file) for file in concept_figures(out, kind)]}], as_json, every_file=True)
         return
-    known = (*STUDIES, *SETS, "concept")
+    if name == "unbounded":
+        if forecast_only or report_only or cvt_samples is not None or centroids or reuse or keep_runs or workers:
+            raise ValueError(
+                "unbounded: takes --trials, --evaluations, --descriptors (tasks), --quick and --format only"
+            )
+        from tesselite.paper.unbounded import TRIALS, carry_out
+
+        files = carry_out(
+            out,
+            tasks=descriptors or (["arm", "ring"] if quick else None),
+            trials=trials or (1 if quick else TRIALS),
+            evaluations=evaluations or (2000 if quick else None),
+            kind=kind,
+            say=(lambda text: None) if quiet else lambda text: typer.echo(text, err=True),
+        )
+        tell_studies([{"study": name, "files": [str(file) for file in files]}], as_json, every_file=True)
+        return
+    known = (*STUDIES, *SETS, "concept", "unbounded")
     if name not in known:
         raise ValueError(f"study: expected one of {', '.join(known)}, got {name!r}")
     if trials is not None and trials < 1:
