@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from tesselite.base.seeds import Purpose, generator
 from tesselite.spaces.features import FeatureSpace
@@ -282,3 +283,88 @@ def test_refused_samplers(make, message):
 def test_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         cvt(SQUARE, **{"n_niches": 10, "seed": 1, **arguments})
+
+
+# -- volumes, densities and sequences by name --------------------------------------------------------------------------
+
+
+def test_a_shell_is_hollow_and_even():
+    rng = np.random.default_rng(1)
+    space = FeatureSpace({"a": (0, 2), "b": (-1, 1), "c": (0, 10)})
+    radii = np.linalg.norm(space.to_unit(samplers.Shell(space, 0.3, 0.5)(4000, rng)) - 0.5, axis=1)
+    share = (radii**3 - 0.3**3) / (0.5**3 - 0.3**3)  # of the volume within: uniform
+    assert stats.kstest(share, "uniform").pvalue > 1e-6  # false alarms: 1e-6
+
+
+def test_outward_means_more_towards_the_outside():
+    rng = np.random.default_rng(1)
+    points = SQUARE.to_unit(samplers.Outward(SQUARE, 3.0)(4000, rng)) * 2 - 1
+    assert stats.kstest(np.abs(points).max(axis=1) ** 5, "uniform").pvalue > 1e-6  # r^(d - 1 + power)
+    name = SQUARE.names[1]
+    points = SQUARE.to_unit(samplers.Outward(SQUARE, 1.0, (name,))(4000, rng)) * 2 - 1
+    assert stats.kstest(np.abs(points[:, 1]) ** 2, "uniform").pvalue > 1e-6
+    assert stats.kstest((points[:, 0] + 1) / 2, "uniform").pvalue > 1e-6
+    made = cvt(SQUARE, 100, seed=1, samples=samplers.Outward(SQUARE, 6.0), iterations=20)
+    plain = cvt(SQUARE, 100, seed=1)
+    outer = [(np.abs(t.unit_centroids - 0.5).max(axis=1) > 0.35).sum() for t in (made, plain)]
+    assert outer[0] > 1.3 * outer[1]
+
+
+def test_the_hull_of_points():
+    rng = np.random.default_rng(1)
+    corners = SQUARE.from_unit(np.array([[0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.2, 0.2]]))
+    unit = SQUARE.to_unit(samplers.Hull(SQUARE, corners)(4000, rng)) - 0.1
+    assert (unit >= -1e-12).all()
+    assert (unit.sum(axis=1) <= 0.8 + 1e-12).all()
+    assert stats.kstest((unit.sum(axis=1) / 0.8) ** 2, "uniform").pvalue > 1e-6
+
+
+def test_samplers_by_name(tmp_path):
+    np.save(tmp_path / "points.npy", SQUARE.sample(20, np.random.default_rng(1)))
+    name = SQUARE.names[0]
+    assert samplers.by_name("ball:0.3", SQUARE) == samplers.Ball(SQUARE, None, 0.3)
+    assert samplers.by_name("shell", SQUARE) == samplers.Shell(SQUARE)
+    assert samplers.by_name("shell:0.1,0.2", SQUARE) == samplers.Shell(SQUARE, 0.1, 0.2)
+    assert samplers.by_name("outward:3", SQUARE) == samplers.Outward(SQUARE, 3.0)
+    assert samplers.by_name(f"along:{name},3", SQUARE) == samplers.Outward(SQUARE, 3.0, (name,))
+    assert samplers.by_name(f"hull:{tmp_path / 'points.npy'}", SQUARE)(5, np.random.default_rng(1)).shape == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cloud", r"density: expected ball\[:radius\]"),
+        ("ball:x", "density: expected numbers"),
+        ("shell:0.5,0.3", "shell: expected radii"),
+        ("shell:0.5", "density: expected ball"),
+        ("outward:-1", "power: expected"),
+        ("along:colour", "axes: 'colour' is not a feature"),
+        ("hull:nowhere.npy", "density: cannot read nowhere.npy"),
+        ("hull", "density: expected ball"),
+    ],
+)
+def test_names_that_are_no_samplers(text, message):
+    with pytest.raises(ValueError, match=message):
+        samplers.by_name(text, SQUARE)
+
+
+def test_points_without_a_hull():
+    with pytest.raises(ValueError, match="not all in a plane"):
+        samplers.Hull(SQUARE, SQUARE.from_unit(np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.3]])))
+    with pytest.raises(ValueError, match="within the bounds"):
+        samplers.Hull(SQUARE, SQUARE.high + np.random.default_rng(1).random((9, 2)))
+
+
+@pytest.mark.parametrize("method", ["sobol", "halton"])
+def test_sequences_take_the_place_of_a_cvt(method):
+    from scipy.stats import qmc
+
+    made = cvt(SQUARE, 64, seed=1, method=method)
+    assert made == cvt(SQUARE, 64, seed=1, method=method)
+    assert made != cvt(SQUARE, 64, seed=2, method=method)
+    assert (made.record.method, made.record.iterations, made.record.n_samples) == (method, 0, 0)
+    random = np.random.default_rng(1).random((64, 2))
+    assert qmc.discrepancy(made.unit_centroids) < 0.5 * qmc.discrepancy(random)
+    for wrong in ({"n_samples": 9}, {"iterations": 3}, {"start": "random"}, {"samples": samplers.Ball(SQUARE)}):
+        with pytest.raises(ValueError, match=r"leave|uniform"):
+            cvt(SQUARE, 64, method=method, **wrong)

@@ -451,7 +451,16 @@ def cvt(
         float | None, typer.Option(help="Stop when the error falls by less than this share over ten iterations.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="exact, fresh or lloyd (the paper's Alg. 1). Default: chosen automatically.")
+        str | None,
+        typer.Option(help="exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."),
+    ] = None,
+    density: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Where niches lie: ball[:radius], shell[:inner,outer], outward[:power], along:name+name[,power] or "
+            "hull:FILE.npy. Default: evenly in the box.",
+        ),
     ] = None,
     start: Annotated[str | None, typer.Option(help="random or even.")] = None,
     out: Annotated[
@@ -491,6 +500,7 @@ def cvt(
         iterations=iterations,
         tolerance=tolerance,
         method=method,
+        density=density,
         start=start,
         out=out,
         plot=plot_,

@@ -54,6 +54,7 @@ def make_cvt(
     iterations: int | None,
     tolerance: float | None,
     method: str | None,
+    density: str | None,
     start: str | None,
     out: Path | None,
     plot: Path | None,
@@ -73,6 +74,10 @@ def make_cvt(
 
     with user_prints_to_stderr():
         space = _space(dims, spec)
+    if density is not None:
+        from tesselite.tessellation.samplers import by_name, with_sampler
+
+        space = with_sampler(space, by_name(density, space))
     file = out or Path(f"centroids_{n_niches}_{space.n}.parquet")
     check_output("--out", file)
     check_ending("--out", file)

@@ -9,7 +9,9 @@ to a task, since their own niches differ. Budgets are small by default; `--evalu
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -222,9 +224,12 @@ def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _written(out: Path, tasks: Sequence[Task], rows: Sequence[dict[str, Any]], kind: str) -> list[Path]:
     table = summary(rows)
     columns = list(table[0])
-    lines = [",".join(columns), *(",".join(_cell(row[name]) for name in columns) for row in table)]
+    lines = io.StringIO()
+    writer = csv.DictWriter(lines, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
     written = out / "unbounded.csv"
-    write_atomically(written, lambda part: part.write_text("\n".join(lines) + "\n"))
+    write_atomically(written, lambda part: part.write_text(lines.getvalue()))
     text = [
         "# Spaces that nobody knows beforehand",
         "",
@@ -259,7 +264,3 @@ def _written(out: Path, tasks: Sequence[Task], rows: Sequence[dict[str, Any]], k
             ax.title.set_fontsize(9)
         drawn = save(made, out / f"unbounded.{kind}")
     return [report, written, drawn]
-
-
-def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"

@@ -9,6 +9,7 @@ centroidal Voronoi tessellations and their parallel implementations".
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,8 @@ from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[int, float], object]
 
-METHODS = ("exact", "fresh", "lloyd")
+METHODS = ("exact", "fresh", "lloyd", "sobol", "halton")
+SEQUENCES = ("sobol", "halton")  # points of a scrambled sequence, as they are
 STARTS = ("random", "even")
 _WINDOW = 10  # iterations over which an improvement is judged
 _JITTER = 0.1  # of a spacing: seeds differ, and the lattice of an even start is not worse for it
@@ -37,7 +39,7 @@ _DRAWN_AT_ONCE = 16_384
 _OUTSIDE = 1e-9  # of an axis, by rounding
 
 # method: default iterations, default tolerance
-_DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0)}
+_DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0), **dict.fromkeys(SEQUENCES, (0, 0.0))}
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,10 @@ def cvt(
     """Spread n_niches centroids over a space so that each lies in the middle of its niche.
 
     `method`: "exact" descends on the exact cells (two features, uniform, p = 2); "fresh" is Lloyd's algorithm with
-    fresh samples in each iteration and decaying sums of the past; "lloyd" is the paper's Algorithm 1, Lloyd's
-    algorithm on a fixed set of samples. None chooses what measured best: "lloyd" if `samples` is an array, "exact"
-    where it applies, otherwise "fresh".
+    fresh samples in each iteration and decaying sums of the past; "lloyd" is the paper's Algorithm 1, Lloyd's algorithm
+    on a fixed set of samples; "sobol" and "halton" take points of a scrambled sequence instead of a CVT (Mouret 2023,
+    "Fast generation of centroids for MAP-Elites"; no iterations). None chooses what measured best: "lloyd" if `samples`
+    is an array, "exact" where it applies, otherwise "fresh".
 
     `samples`: an array (n, d) of fixed samples in feature units, or a callable (n, rng) -> (n, d) to draw them; None
     samples the space itself. `n_samples`: how many to draw, in all ("lloyd") or in each iteration ("fresh"). `start`:
@@ -161,6 +164,8 @@ def plan(
     if iterations is None:
         iterations = _DEFAULTS[method][0]
     iterations = checked_count("iterations", iterations, least=0)
+    if method in SEQUENCES and (iterations or start is not None):
+        raise ValueError(f"iterations, start: {method} centroids are taken as they are; leave them out")
     if tolerance is None:
         tolerance = _DEFAULTS[method][1]
     tolerance = as_float("tolerance", tolerance, "a number of at least 0")
@@ -168,6 +173,8 @@ def plan(
         raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
     if n_samples is not None:
         n_samples = checked_count("n_samples", n_samples)
+        if method in SEQUENCES:
+            raise ValueError(f"n_samples: {method} centroids need none; leave it out")
         if method == "exact":
             raise ValueError(
                 "n_samples: the exact method draws none (it is the default for two uniformly sampled features); leave "
@@ -178,7 +185,7 @@ def plan(
             raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
         n_samples = len(array)
     n_samples = n_samples or default_n_samples(k)
-    if method != "exact" and n_samples < k:
+    if method not in ("exact", *SEQUENCES) and n_samples < k:
         raise ValueError(f"n_niches: expected at most as many niches as samples ({n_samples}), got {k}")
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -249,7 +256,7 @@ class CvtJob:
             stopped=stopped,
             errors=tuple(errors),
             seconds=time.perf_counter() - began,
-            n_samples=0 if self.method == "exact" else self.n_samples,
+            n_samples=0 if self.method in ("exact", *SEQUENCES) else self.n_samples,
             seed=self.seed,
             p=self.p,
             tolerance=self.tolerance,
@@ -295,6 +302,8 @@ class CvtJob:
             if many:
                 return StaircaseLloyd(points, start, self.threads)
             return FixedLloyd(points, start, self.p, self.threads)
+        if self.method in SEQUENCES:
+            return _Sequence(self.method, self.k, self.space.n, rng)
         start = self._start(rng, None)
         if self.method == "exact":
             from tesselite.tessellation.cells import ExactCells
@@ -347,6 +356,18 @@ class CvtJob:
         return bool(before - now < self.tolerance * before)
 
 
+class _Sequence:
+    """The first centroids (k, d) of a scrambled low-discrepancy sequence; nothing is iterated."""
+
+    def __init__(self, name: str, k: int, d: int, rng: np.random.Generator) -> None:
+        from scipy.stats import qmc
+
+        sequence = (qmc.Sobol if name == "sobol" else qmc.Halton)(d, scramble=True, seed=rng)
+        with warnings.catch_warnings():  # a number of Sobol points that is no power of two is less balanced: so be it
+            warnings.simplefilter("ignore", UserWarning)
+            self.centroids = np.ascontiguousarray(sequence.random(k))
+
+
 def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
     """The unit-scaled samples (n, d); single precision stays so, for sets that fill the memory."""
     single = isinstance(samples, np.ndarray) and samples.dtype == np.float32
@@ -371,6 +392,8 @@ def _check_method(method: str, space: FeatureSpace, p: float, fixed: bool) -> No
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
     if fixed and method != "lloyd":
         raise ValueError(f"method: an array of samples needs 'lloyd', got {method!r}")
+    if method in SEQUENCES and not space.uniform:
+        raise ValueError(f"method: {method!r} needs uniform sampling; 'fresh' works for everything")
     if method == "exact" and not (space.n == 2 and space.uniform and p == 2.0):
         raise ValueError("method: 'exact' needs two features, uniform sampling and p = 2; 'fresh' works for everything")
 

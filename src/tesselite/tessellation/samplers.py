@@ -1,4 +1,4 @@
-"""Samplers of parts of a feature space: a ball, a shape given by a test, a density, rows of an array.
+"""Samplers of parts of a feature space: a ball, a shell, a hull, a shape given by a test, densities, rows of an array.
 
 A sampler is a callable `(n, rng) -> (n, d)` rows in feature units; any function of yours with that signature will do
 (`FeatureSpace(..., sampler=...)` or `cvt(..., samples=...)`). Uniform sampling of the whole box needs none.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace, Sampler
 
 Floats = npt.NDArray[np.float64]
@@ -53,6 +54,145 @@ class Ball:
             return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
 
         return self.space.from_unit(_accepted(n, draw, inside, "ball"))
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Uniform between two balls (in the unit-scaled space) around the middle, with radii in units of the cube's side.
+
+    Parts outside the bounds are never drawn.
+    """
+
+    space: FeatureSpace
+    inner: float = 0.4
+    outer: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.inner < self.outer < np.inf:
+            raise ValueError(f"shell: expected radii 0 <= inner < outer, got {self.inner!r} and {self.outer!r}")
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Floats:
+        """n rows in feature units, shape (n, d)."""
+        d = self.space.n
+        hollow = (self.inner / self.outer) ** d
+
+        def draw(m: int) -> Floats:
+            directions = rng.standard_normal((m, d))
+            lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+            radii = self.outer * (hollow + (1.0 - hollow) * rng.random((m, 1))) ** (1.0 / d)
+            return np.asarray(0.5 + directions / lengths * radii)
+
+        def inside(unit: Floats) -> npt.NDArray[np.bool_]:
+            return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
+
+        return self.space.from_unit(_accepted(n, draw, inside, "shell"))
+
+    @property
+    def cache_key(self) -> str:
+        """What identifies it in the cache."""
+        return f"shell {self.inner!r} {self.outer!r}"
+
+
+@dataclass(frozen=True)
+class Outward:
+    """More samples towards the outside of the box: their density grows with the distance from the middle, to a power.
+
+    The distance is the largest along an axis of the unit-scaled space, so that its levels are boxes. With `axes` (names
+    of features), only these count, each on its own: more niches at both ends of them.
+    """
+
+    space: FeatureSpace
+    power: float = 2.0
+    axes: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.power < np.inf:
+            raise ValueError(f"power: expected a number of at least 0, got {self.power!r}")
+        for name in self.axes or ():
+            if name not in self.space.names:
+                raise ValueError(f"axes: {name!r} is not a feature; the features are {', '.join(self.space.names)}")
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Floats:
+        """n rows in feature units, shape (n, d)."""
+        d = self.space.n
+        points = rng.uniform(-1.0, 1.0, (n, d))
+        if self.axes is None:
+            reach = np.abs(points).max(axis=1, keepdims=True)
+            points *= rng.random((n, 1)) ** (1.0 / (d + self.power)) / np.where(reach > 0.0, reach, 1.0)
+        else:
+            chosen = [self.space.names.index(name) for name in self.axes]
+            far = rng.random((n, len(chosen))) ** (1.0 / (1.0 + self.power))
+            points[:, chosen] = np.copysign(far, points[:, chosen])
+        return self.space.from_unit((points + 1.0) / 2.0)
+
+    @property
+    def cache_key(self) -> str:
+        """What identifies it in the cache."""
+        return f"outward {self.power!r} {self.axes!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """Uniform in the convex hull of points (m, d) in feature units, within the bounds; at most eight features."""
+
+    space: FeatureSpace
+    points: Floats
+
+    def __post_init__(self) -> None:
+        points = np.asarray(self.points, dtype=np.float64)
+        if points.ndim != 2 or points.shape[1] != self.space.n or not np.isfinite(points).all():
+            raise ValueError(f"points: expected finite rows of shape (m, {self.space.n}), got shape {points.shape}")
+        if not 2 <= self.space.n <= 8:
+            raise ValueError(f"hull: expected 2 to 8 features, got {self.space.n}; use Rows, or an array of samples")
+        if self.space.outside(points).any():
+            raise ValueError("points: expected rows within the bounds of the features")
+        from scipy.spatial import Delaunay, QhullError
+
+        try:
+            corners = self.space.to_unit(points)[Delaunay(self.space.to_unit(points)).simplices]
+        except QhullError:
+            raise ValueError("points: expected more points than features, not all in a plane") from None
+        volumes = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
+        object.__setattr__(self, "_corners", corners)
+        object.__setattr__(self, "_shares", volumes / volumes.sum())
+
+    def __call__(self, n: int, rng: np.random.Generator) -> Floats:
+        """n rows in feature units, shape (n, d)."""
+        corners: Floats = self._corners  # type: ignore[attr-defined]
+        simplices = corners[rng.choice(len(corners), n, p=self._shares)]  # type: ignore[attr-defined]
+        weights = rng.dirichlet(np.ones(self.space.n + 1), n)
+        return self.space.from_unit(np.einsum("ij,ijk->ik", weights, simplices).clip(0.0, 1.0))
+
+    @property
+    def cache_key(self) -> str:
+        """What identifies it in the cache."""
+        return "hull " + hashlib.sha256(np.ascontiguousarray(self.points, np.float64).tobytes()).hexdigest()
+
+
+def by_name(text: str, space: FeatureSpace) -> Sampler:
+    """The sampler of a text: ball[:radius], shell[:inner,outer], outward[:power], along:name+name[,power], hull:FILE.
+
+    FILE is an .npy file of points in feature units. ValueError if the text is not one of these.
+    """
+    name, _, rest = text.partition(":")
+    words = rest.split(",") if rest else []
+    if name == "hull" and rest:
+        try:
+            return Hull(space, np.load(rest, allow_pickle=False))
+        except (OSError, EOFError) as error:
+            raise ValueError(f"density: cannot read {rest} ({error})") from None
+    axes = None
+    if name == "along" and words:
+        axes = tuple(words.pop(0).split("+"))
+    numbers = [as_float("density", word, f"numbers in {text!r}") for word in words]
+    if name == "ball" and len(numbers) <= 1:
+        return Ball(space, None, *numbers)
+    if name == "shell" and len(numbers) in (0, 2):
+        return Shell(space, *numbers)
+    if (name == "outward" or axes) and len(numbers) <= 1:
+        return Outward(space, numbers[0] if numbers else 2.0, axes)
+    known = "ball[:radius], shell[:inner,outer], outward[:power], along:name+name[,power] or hull:FILE.npy"
+    raise ValueError(f"density: expected {known}, got {text!r}")
 
 
 @dataclass(frozen=True)
