@@ -47,6 +47,7 @@ bench: .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/search_loop.py
 	.venv-bench/bin/python benchmarks/cvt_construction.py
 	.venv-bench/bin/python benchmarks/lookup.py
+	.venv-bench/bin/python benchmarks/growing.py
 	.venv-bench/bin/python benchmarks/emitters.py speed
 	.venv-bench/bin/python benchmarks/maze_speed.py
 	.venv-bench/bin/python benchmarks/hexapod_speed.py
