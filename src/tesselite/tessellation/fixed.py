@@ -129,26 +129,12 @@ class FixedLloyd:
     def _assign_by_lists(self) -> int:
         packed = _packed(self.centroids)
         mover_ids = np.flatnonzero(self.moved)
-        packed_movers = _packed(self.centroids[mover_ids])
+        movers = _packed(self.centroids[mover_ids])
+        samples = lloyd.Samples(self.points, self.members, self.starts, self.labels, self.squares, self.changed)
         found: list[int] = []
 
         def assign(first: int, last: int) -> None:
-            found.append(
-                lloyd.assign_by_lists(
-                    self.points,
-                    first,
-                    last,
-                    self.members,
-                    self.starts,
-                    self.labels,
-                    self.squares,
-                    self.centroids,
-                    *packed,
-                    mover_ids,
-                    *packed_movers,
-                    self.changed,
-                )
-            )
+            found.append(lloyd.assign_by_lists(samples, first, last, self.centroids, packed, mover_ids, movers))
 
         in_chunks(assign, self.k, self._chunk(self.k), self.threads)
         return sum(found)
@@ -168,14 +154,12 @@ def _near_in_order(points: Floats) -> Ints:
     return order
 
 
-def _packed(rows: Floats) -> tuple[Singles, Singles, Singles, Singles, Singles]:
+def _packed(rows: Floats) -> lloyd.Packed:
     n, d = -(-len(rows) // lloyd.BOX) * lloyd.BOX, rows.shape[1]
     n_top = -(-n // lloyd.BOX // 8) * 8
-    columns, low, high, top_low, top_high = (
-        np.empty((d, width), np.float32) for width in (n, n // 8, n // 8, n_top, n_top)
-    )
-    lloyd.pack(rows, columns, low, high, top_low, top_high)
-    return columns, low, high, top_low, top_high
+    packed = lloyd.Packed(*(np.empty((d, width), np.float32) for width in (n, n // 8, n // 8, n_top, n_top)))
+    lloyd.pack(rows, packed)
+    return packed
 
 
 def minkowski_squares(gaps: Floats, p: float) -> Floats:

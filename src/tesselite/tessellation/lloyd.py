@@ -7,6 +7,7 @@ it. The driver lives in `fixed`; the steps for many dimensions live in `staircas
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -156,9 +157,20 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
             dirty[v * side + u] = 1
 
 
+class Packed(NamedTuple):
+    """Rows laid out for range searches: columns (d, n), boxes of 8 rows and of 64; what is missing is infinite."""
+
+    columns: Singles
+    low: Singles
+    high: Singles
+    top_low: Singles
+    top_high: Singles
+
+
 @kernel()
-def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: Singles, top_high: Singles) -> None:
-    """Lay (m, d) rows out for range searches: columns, boxes of 8 rows, boxes of 64; what is missing is infinite."""
+def pack(rows: Floats, packed: Packed) -> None:
+    """Lay (m, d) rows out."""
+    columns, low, high, top_low, top_high = packed
     m, d = rows.shape
     n = columns.shape[1]
     for j in range(d):
@@ -185,20 +197,35 @@ def pack(rows: Floats, columns: Singles, low: Singles, high: Singles, top_low: S
                 top_high[j, b] = np.inf
 
 
-@kernel()
-def _within(
-    x: Singles,
-    limit: float,
-    columns: Singles,
-    low: Singles,
-    high: Singles,
-    top_low: Singles,
-    top_high: Singles,
-    near: Ints,
-    squares: Singles,
-    scratch: Singles,
-) -> int:
-    """near[:result] = the packed rows whose squared distance from x is at most limit, squares[:result] these."""
+class Samples(NamedTuple):
+    """Samples (n, d), those of each niche (as `sort_by_niche` has them), and what is known of each."""
+
+    points: Floats
+    members: Ints
+    starts: Ints
+    labels: Ints
+    squares: Floats  # distances from the own centroids
+    changed: Flags  # of niches: a member came or went
+
+
+class Near(NamedTuple):
+    """The centroids that may take a member of one niche, nearest first in shells by their distance from its centroid.
+
+    `ids` and `blocks`, eight centroids each, are in the order of shells; shell s ends at shell_ends[s]. `found` and
+    `squares` are the same in the order in which they were found.
+    """
+
+    found: Ints
+    squares: Singles
+    ids: Ints
+    blocks: Floats
+    shell_ends: Ints
+
+
+@kernel(allocates=False)
+def _within(x: Singles, limit: float, packed: Packed, near: Near, scratch: Singles) -> int:
+    """near.found[:result] = the packed rows whose squared distance from x is at most limit; these in near.squares."""
+    columns, low, high, top_low, top_high = packed
     d = len(x)
     radius = np.float32(limit)
     count = 0
@@ -216,34 +243,81 @@ def _within(
                 while mask != 0:
                     lane = lowest_bit(mask)
                     mask &= mask - 1
-                    near[count] = r + lane
-                    squares[count] = scratch[lane]
+                    near.found[count] = r + lane
+                    near.squares[count] = scratch[lane]
                     count += 1
     return count
 
 
+@kernel(allocates=False)
+def _measure_members(c: int, centroids: Floats, samples: Samples) -> tuple[bool, float]:
+    """Enter the distances of niche c's members from its centroid: whether one grew, and the largest (squared)."""
+    grew, largest = False, 0.0
+    for m in range(samples.starts[c], samples.starts[c + 1]):
+        i = samples.members[m]
+        square = 0.0
+        for j in range(centroids.shape[1]):
+            u = samples.points[i, j] - centroids[c, j]
+            square += u * u
+        grew |= square > samples.squares[i]
+        samples.squares[i] = square
+        largest = max(largest, square)
+    return grew, largest
+
+
+@kernel(allocates=False)
+def _sort_in_shells(n_near: int, scale: float, centroids: Floats, near: Near) -> None:
+    """Put the centroids found into shells, the squared distance times `scale`, and into blocks of eight."""
+    ends, d = near.shell_ends, centroids.shape[1]
+    ends[:] = 0
+    for r in range(n_near):
+        ends[min(int(near.squares[r] * scale), SHELLS - 1) + 1] += 1
+    for s in range(SHELLS):
+        ends[s + 1] += ends[s]
+    for r in range(n_near):
+        s = min(int(near.squares[r] * scale), SHELLS - 1)
+        at = ends[s]  # where shell s begins now, and ends when all are in
+        ends[s] += 1
+        near.ids[at] = near.found[r]
+        to = (at >> 3) * 8 * d + (at & 7)
+        for j in range(d):
+            near.blocks[to + 8 * j] = centroids[near.found[r], j]
+    for at in range(n_near, (n_near + 7) & ~7):
+        to = (at >> 3) * 8 * d + (at & 7)
+        for j in range(d):
+            near.blocks[to + 8 * j] = np.inf
+
+
+@kernel(allocates=False)
+def _reassign_members(c: int, scale: float, samples: Samples, near: Near, y: Floats, sums: Floats) -> int:
+    """Move niche c's members to nearer centroids, if there are any; how many went."""
+    d = len(y)
+    n_changed = 0
+    for m in range(samples.starts[c], samples.starts[c + 1]):
+        i = samples.members[m]
+        best, best_id = samples.squares[i], c
+        n = near.shell_ends[min(int((4.0 * best + _margin(best, d)) * scale), SHELLS - 1)]
+        for j in range(d):
+            y[j] = samples.points[i, j]
+        for at in range(0, n, 8):
+            mask = lane_squares(near.blocks, at * d, 8, y, d, best, sums, 0)
+            while mask != 0:
+                lane = lowest_bit(mask)
+                mask &= mask - 1
+                if sums[lane] < best or (sums[lane] == best and near.ids[at + lane] < best_id):
+                    best, best_id = sums[lane], near.ids[at + lane]
+        if best_id != c:
+            samples.squares[i] = best
+            samples.labels[i] = best_id
+            samples.changed[c] = 1
+            samples.changed[best_id] = 1
+            n_changed += 1
+    return n_changed
+
+
 @kernel()
 def assign_by_lists(
-    points: Floats,
-    first: int,
-    last: int,
-    members: Ints,
-    niche_starts: Ints,
-    labels: Ints,
-    squares: Floats,
-    centroids: Floats,
-    columns: Singles,
-    low: Singles,
-    high: Singles,
-    top_low: Singles,
-    top_high: Singles,
-    mover_ids: Ints,
-    mover_columns: Singles,
-    mover_low: Singles,
-    mover_high: Singles,
-    mover_top_low: Singles,
-    mover_top_high: Singles,
-    changed: Flags,
+    samples: Samples, first: int, last: int, centroids: Floats, packed: Packed, mover_ids: Ints, movers: Packed
 ) -> int:
     """Assign the samples of niches first..last to their nearest centroids; how many changed their niche.
 
@@ -252,31 +326,20 @@ def assign_by_lists(
     member's distance grew, only centroids that moved (movers) can take one.
     """
     k, d = centroids.shape
-    sums = np.empty(8)
-    scratch = np.empty(8, np.float32)
-    x = np.empty(d, np.float32)
-    y = np.empty(d)
-    near = np.empty(k, np.int64)
-    near_squares = np.empty(k, np.float32)
-    blocks = np.empty((k + 8) * d)
-    ids = np.empty(k + 8, np.int64)
-    shell_ends = np.empty(SHELLS + 1, np.int64)
+    near = Near(
+        np.empty(k, np.int64),
+        np.empty(k, np.float32),
+        np.empty(k + 8, np.int64),
+        np.empty((k + 8) * d),
+        np.empty(SHELLS + 1, np.int64),
+    )
+    x, y = np.empty(d, np.float32), np.empty(d)
+    scratch, sums = np.empty(8, np.float32), np.empty(8)
     n_changed = 0
     for c in range(first, last):
-        begin, end = niche_starts[c], niche_starts[c + 1]
-        if begin == end:
+        if samples.starts[c] == samples.starts[c + 1]:
             continue
-        grew = False
-        largest = 0.0
-        for m in range(begin, end):
-            i = members[m]
-            square = 0.0
-            for j in range(d):
-                u = points[i, j] - centroids[c, j]
-                square += u * u
-            grew |= square > squares[i]
-            squares[i] = square
-            largest = max(largest, square)
+        grew, largest = _measure_members(c, centroids, samples)
         if not grew and len(mover_ids) == 0:
             continue
         for j in range(d):
@@ -285,62 +348,15 @@ def assign_by_lists(
         # single precision: coordinates in [0, 1] are rounded by up to 3e-8.
         limit = 4.0 * largest + _margin(largest, d)
         if grew:
-            n_near = _within(x, limit, columns, low, high, top_low, top_high, near, near_squares, scratch)
+            n_near = _within(x, limit, packed, near, scratch)
         else:
-            n_near = _within(
-                x,
-                limit,
-                mover_columns,
-                mover_low,
-                mover_high,
-                mover_top_low,
-                mover_top_high,
-                near,
-                near_squares,
-                scratch,
-            )
+            n_near = _within(x, limit, movers, near, scratch)
             for r in range(n_near):
-                near[r] = mover_ids[near[r]]
-        if n_near == 0:
-            continue
-        scale = SHELLS / limit
-        shell_ends[:] = 0
-        for r in range(n_near):
-            shell_ends[min(int(near_squares[r] * scale), SHELLS - 1) + 1] += 1
-        for s in range(SHELLS):
-            shell_ends[s + 1] += shell_ends[s]
-        for r in range(n_near):
-            s = min(int(near_squares[r] * scale), SHELLS - 1)
-            at = shell_ends[s]
-            shell_ends[s] += 1
-            ids[at] = near[r]
-            to = (at >> 3) * 8 * d + (at & 7)
-            for j in range(d):
-                blocks[to + 8 * j] = centroids[near[r], j]
-        for at in range(n_near, (n_near + 7) & ~7):
-            to = (at >> 3) * 8 * d + (at & 7)
-            for j in range(d):
-                blocks[to + 8 * j] = np.inf
-        # shell_ends[s] is now where shell s ends.
-        for m in range(begin, end):
-            i = members[m]
-            best, best_id = squares[i], c
-            n = shell_ends[min(int((4.0 * best + _margin(best, d)) * scale), SHELLS - 1)]
-            for j in range(d):
-                y[j] = points[i, j]
-            for at in range(0, n, 8):
-                mask = lane_squares(blocks, at * d, 8, y, d, best, sums, 0)
-                while mask != 0:
-                    lane = lowest_bit(mask)
-                    mask &= mask - 1
-                    if sums[lane] < best or (sums[lane] == best and ids[at + lane] < best_id):
-                        best, best_id = sums[lane], ids[at + lane]
-            if best_id != c:
-                squares[i] = best
-                labels[i] = best_id
-                changed[c] = 1
-                changed[best_id] = 1
-                n_changed += 1
+                near.found[r] = mover_ids[near.found[r]]
+        if n_near > 0:
+            scale = SHELLS / limit
+            _sort_in_shells(n_near, scale, centroids, near)
+            n_changed += _reassign_members(c, scale, samples, near, y, sums)
     return n_changed
 
 

@@ -187,6 +187,15 @@ def _squared(points: Floats, row: int, floats: Floats, at: int) -> float:
     return square
 
 
+class Found(NamedTuple):
+    """The nearest centroid so far, its squares as `_challenge` has them, and the least score that may be nearer."""
+
+    champion: int
+    near: float
+    exact: float
+    limit: int
+
+
 @kernel()
 def _challenge(
     points: Floats, row: int, f: Filter, c: int, champion: int, near: float, exact: float
@@ -344,15 +353,12 @@ def _search_group(
     x_at: int,
     group: int,
     bias: Halves,
-    found: tuple[int, float, float, int],
+    found: Found,
     tighten: bool,
     f: Filter,
     s: Rounded,
-) -> tuple[int, float, float, int]:
-    """Challenge the champion by the centroids of a group of panels that reach the limit; with `tighten` that rises.
-
-    `found` is (champion, near, exact, limit), before and after.
-    """
+) -> Found:
+    """Challenge the champion by the centroids of a group of panels that reach the limit; with `tighten` that rises."""
     champion, near, exact, limit = found
     for p in range(group * f.in_group, min((group + 1) * f.in_group, f.n_panels)):
         mask = row_hits(s.xs, x_at, f.steps, f.panels, p * f.steps * 2 * COLUMNS, bias, p * COLUMNS, limit, s.scores)
@@ -366,7 +372,7 @@ def _search_group(
             champion, near, exact = _challenge(points, row, f, c, champion, near, exact)
             if tighten and champion != before:
                 limit = _limit_of_square(near, r, f, s)
-    return champion, near, exact, limit
+    return Found(champion, near, exact, limit)
 
 
 @kernel()
@@ -385,15 +391,15 @@ def _among_groups(points: Floats, row: int, r: int, stride: int, f: Filter, s: R
         group = 0
         while not any_reaches(s.maxima, at + group * stride, best):
             group += 1
-        champion, _, exact, _ = _search_group(points, row, r, x_at, group, bias, (-1, -1.0, -1.0, best), False, f, s)
-        near = row_square(points, row * d, f.floats, f.centroids + champion * d, d)
-        found = champion, near, exact, _limit_of_square(near, r, f, s)
+        by_part = _search_group(points, row, r, x_at, group, bias, Found(-1, -1.0, -1.0, best), False, f, s)
+        near = row_square(points, row * d, f.floats, f.centroids + by_part.champion * d, d)
+        found = Found(by_part.champion, near, by_part.exact, _limit_of_square(near, r, f, s))
     else:
-        found = -1, -1.0, -1.0, _limit(best - 2.0 * s.errors[r] / f.floats[2])
+        found = Found(-1, -1.0, -1.0, _limit(best - 2.0 * s.errors[r] / f.floats[2]))
     for group in range(f.n_groups):
-        if any_reaches(s.maxima, at + group * stride, found[3]):
+        if any_reaches(s.maxima, at + group * stride, found.limit):
             found = _search_group(points, row, r, x_at, group, bias, found, by_parts, f, s)
-    return found[0]
+    return found.champion
 
 
 @lookup_block
