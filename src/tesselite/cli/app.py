@@ -218,6 +218,17 @@ def run(
             ".npz file of solutions.",
         ),
     ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            parser=_whole,
+            metavar="N",
+            help="Stop if neither coverage nor QD score has risen in N evaluations. Default: spend the budget.",
+        ),
+    ] = None,
+    rise: Annotated[
+        float | None, typer.Option(help="With --patience: the share by which one of them has to rise. Default: 0.01.")
+    ] = None,
     seed: SeedOption = None,
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
@@ -266,6 +277,8 @@ def run(
         emitter=emitter,
         seed=seed,
         start=start,
+        patience=patience,
+        rise=rise,
     )
     execution = _execution(
         workers, dask, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange

@@ -145,6 +145,9 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         *((name.lower(), text) for name, text in plan.execution.shown()),
         ("tesselite", stored.version),
     ]
+    if stopped := stored.stopped(done):
+        about["stopped"] = stopped
+        lines.append(("stopped early", one_line(stopped)))
     if about["state"] == "not finished":
         lines.append(("continue", plan.how_to_resume(path)))
     return about, lines

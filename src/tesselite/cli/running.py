@@ -26,6 +26,7 @@ from tesselite.runs.display import shown_run
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan
 from tesselite.runs.run import replay, resume, start_run
+from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.files import load_tessellation
@@ -66,6 +67,8 @@ class Wanted:
     emitter: str | None
     seed: int | None
     start: Path | None
+    patience: int | None
+    rise: float | None
 
     def plan(self, spec: str, problem: Problem, execution: Execution) -> Plan:
         """The plan of the run."""
@@ -80,6 +83,7 @@ class Wanted:
             seed=wanted.seed,
             execution=execution,
             start=wanted.start,
+            stall=stall_of(wanted.patience, wanted.rise),
         )
 
     def _emitter(self) -> Emitter | None:
@@ -311,6 +315,8 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
             f"in {run.seconds_search:.1f} s of search"
             + (f" (and {rest:.1f} s for niches, compilation and files)" if rest >= 1.0 else "")
         )
+        if run.stopped:
+            typer.echo(f"stopped early: {run.stopped}")
         if figures["invalid"]:
             reasons = "; ".join(f"{n:,} x {why}" for why, n in run.archive.invalid.most_common(5))
             typer.echo(one_line(f"{figures['invalid']:,} evaluations were invalid: {reasons}"))

@@ -23,6 +23,8 @@ EXECUTION = "execution"  # the run was resumed on other workers: how
 NICHES = "niches"  # the tessellation was made: its fingerprint
 CHANGE = "change of niches"  # the search has changed it: a `Change`
 
+STOP = "stop"  # the run ended before its budget was spent: why
+
 Since = list[list[int]]
 """Values that changed as a run went on: [from this many evaluations on, value], ..."""
 

@@ -18,7 +18,7 @@ from typing import Any
 from tesselite.archive.archive import Archive
 from tesselite.base.interruption import noted_signals
 from tesselite.base.notices import notice
-from tesselite.execution.events import CHANGE
+from tesselite.execution.events import BUDGET, CHANGE, STOP
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers, WorkersLost
 from tesselite.execution.workers.farm import Halted
@@ -50,7 +50,7 @@ class Run:
 
     `seconds_search` is the loop alone, without compilation, tessellation and files, in all processes that carried it
     on; `seconds` is all of it, in this process. `was_finished` says that there was nothing left to do,
-    `was_interrupted` that Ctrl-C ended it before its budget was spent.
+    `was_interrupted` that Ctrl-C ended it before its budget was spent, `stopped` why it ended early as planned.
     """
 
     plan: Plan
@@ -61,6 +61,7 @@ class Run:
     seconds_search: float = 0.0
     was_finished: bool = False
     was_interrupted: bool = False
+    stopped: str = ""
     _started: float = field(default_factory=time.perf_counter, repr=False)
 
     @property
@@ -94,12 +95,13 @@ class Run:
             "seconds": self.seconds,
             "seconds_search": self.seconds_search,
             "was_finished": self.was_finished,
+            "stopped": self.stopped,
             "out": None if self.folder is None else str(self.folder),
         }
 
 
 Progress = Callable[[Run], object]
-"""Called with the run at numbers of evaluations that do not depend on the clock; see `run`."""
+"""Called with the run at numbers of evaluations that do not depend on the clock; see `run`. True stops the run."""
 
 
 class RunDisplay:
@@ -120,6 +122,10 @@ class Keeper:
 
     def row(self, run: Run) -> None:
         """Note how far the run has come."""
+
+    def history(self) -> list[dict[str, float | None]]:
+        """What was noted since the run began, or was last stopped."""
+        return []
 
     def save(self, run: Run) -> None:
         """Save all of it."""
@@ -144,6 +150,11 @@ class InFolder(Keeper):
     def row(self, run: Run) -> None:
         """Append to progress.csv."""
         self.place.append_progress(run.search, run.seconds_search)
+
+    def history(self) -> list[dict[str, float | None]]:
+        """The rows of progress.csv since the run was last stopped."""
+        since = max((event["at"] for event in self.job.events.of(STOP)), default=-1)
+        return [row for row in self.place.read_progress() if (row["evaluations"] or 0) > since]
 
     def save(self, run: Run) -> None:
         """Write a checkpoint; the log and the changes of niches are on disk before it."""
@@ -182,7 +193,7 @@ def carry_on(
         run.was_finished = True
         return _ended(run)
     milestone = max(job.batch_size, run.budget // MILESTONES)
-    if progress or run.folder:  # otherwise nothing is due there, and stopping costs time
+    if progress or run.folder or run.plan.stall:  # otherwise nothing is due there, and stopping costs time
         job.milestone = milestone
     display.preparing("preparing the search")
     _warm_up(run, job.threads, in_process=workers is None)
@@ -193,6 +204,7 @@ def carry_on(
     # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
     by_clock = workers is None and runs_compiled(run.search, run.problem)
     calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
+    history = keeper.history() if run.plan.stall else []
     with _signals(job) as received, closing(job.log) if job.log else nullcontext():
         steps = execution.steps(job, workers)
         with _saved_on_failure(run, keeper):
@@ -200,15 +212,24 @@ def carry_on(
                 stop_if_nothing_is_valid(run.search, run.problem, min(job.batch_size, run.budget))
                 if rows.reached(run.evaluations):
                     keeper.row(run)
+                    if run.plan.stall:
+                        history.append(progress_of(run.search))
+                        run.stopped = run.plan.stall.reason(history)
                 stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
                 if stopping or keeper.is_due():
                     keeper.save(run)
                 display.searching(run, run.evaluations)
-                if progress and calls.reached(run.evaluations):
-                    progress(run)
+                if progress and calls.reached(run.evaluations) and progress(run) is True:
+                    run.stopped = run.stopped or "the callback said so"
+                if run.stopped and run.evaluations < run.budget:
+                    job.events.record(STOP, run.evaluations, why=run.stopped)
+                    job.events.record(BUDGET, run.evaluations, value=run.evaluations)
+                    break
                 if stopping and run.evaluations < run.budget:
                     keeper.stop(run, received[0])
                     break
+            if run.evaluations >= run.budget:
+                run.stopped = ""
         keeper.save(run)
     return _ended(run)
 

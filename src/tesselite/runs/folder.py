@@ -32,7 +32,7 @@ from tesselite.archive.figures import figures_of
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
-from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
+from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, STOP, Events
 from tesselite.execution.log import LOG_FILES, EvaluationLog
 from tesselite.runs.known_designs import START_FILE
 from tesselite.runs.plan import Plan, plan_of_format_1
@@ -82,6 +82,11 @@ class Stored:
             evaluations=self.events.changes(BUDGET, self.planned.evaluations)[-1][1],
             execution=execution_from_dict(how[-1]["execution"]) if how else self.planned.execution,
         )
+
+    def stopped(self, evaluations: int) -> str:
+        """Why the run ended after this many evaluations, before its budget was spent; empty if it did not."""
+        stops = self.events.of(STOP)
+        return str(stops[-1]["why"]) if stops and stops[-1]["at"] == evaluations else ""
 
     @property
     def niches_fingerprint(self) -> str | None:

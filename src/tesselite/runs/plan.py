@@ -28,6 +28,7 @@ from tesselite.execution.islands import Islands
 from tesselite.problems import has_name, importable_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.known_designs import START_FILE, Start
+from tesselite.runs.stall import Stall
 from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
 from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows
@@ -37,7 +38,7 @@ from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
-_OPTIONAL = ("start", "records")  # parts of a plan that a file has only if there are some
+_OPTIONAL = ("start", "records", "stall")  # parts of a plan that a file has only if there are some
 VARY = "vary"  # what a space of solutions does itself
 
 
@@ -60,6 +61,7 @@ class Plan:
     execution: Execution
     start: Start | None = None
     records: Records = NO_RECORDS
+    stall: Stall | None = None
 
     @classmethod
     def of(
@@ -74,6 +76,7 @@ class Plan:
         seed: int | None = None,
         execution: Execution = IN_PROCESS,
         start: Any = None,
+        stall: Stall | None = None,
     ) -> Plan:
         """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
         evaluations = checked_count("evaluations", evaluations)
@@ -102,6 +105,7 @@ class Plan:
             execution=execution.settled(evaluations),
             start=known,
             records=problem.records,
+            stall=stall,
         )
 
     @property
@@ -130,6 +134,7 @@ class Plan:
         """JSON for settings.json."""
         flat = {part.name: getattr(self, part.name) for part in fields(self)}
         flat |= {"start": self.start and self.start.to_dict(), "records": self.records.to_list()}
+        flat["stall"] = self.stall and self.stall.to_dict()
         for name in _OPTIONAL:
             if not flat[name]:
                 del flat[name]
@@ -149,7 +154,8 @@ class Plan:
                 raise TypeError(f"{name} is {flat[name]!r}")
         flat |= {"niches": niches_from_dict(about["niches"]), "execution": execution_from_dict(about["execution"])}
         start = Start.from_dict(about["start"]) if "start" in about else None
-        return cls(**flat, start=start, records=Records.from_list(about.get("records", ())))
+        stall = Stall(**about["stall"]) if "stall" in about else None
+        return cls(**flat, start=start, records=Records.from_list(about.get("records", ())), stall=stall)
 
     # -- for people ------------------------------------------------------------------------------------------------
 
@@ -176,7 +182,7 @@ class Plan:
         words = ["tesselite", "run", self.problem, *self.niches.command(folder)]
         words += ["--start", str(folder / START_FILE)] if self.start else []
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
-        words += ["--batch-size", str(self.batch_size)]
+        words += ["--batch-size", str(self.batch_size), *(self.stall.command() if self.stall else [])]
         if self.emitter != VARY:
             words += ["--emitter" if is_emitter(self.emitter) else "--variation", self.emitter]
         return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])

@@ -43,6 +43,7 @@ from tesselite.runs.problem import (
     stored_tessellation,
     unagreed_file,
 )
+from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
@@ -81,6 +82,8 @@ def run(
     batch_size: int | None = None,
     seed: int | None = None,
     start: npt.ArrayLike | Archive | str | Path | None = None,
+    patience: float | None = None,
+    rise: float | None = None,
     threads: int | None = None,
     progress: Progress | bool | None = None,
     out: str | Path | None = None,
@@ -113,11 +116,14 @@ def run(
         seed: Same seed, same result. Default: drawn, and kept in the run's plan.
         start: Known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run, or a
             file. Random solutions follow, up to `initial` in all.
+        patience: Stop early if neither coverage nor QD score has risen by the share `rise` (0.01) in this many
+            evaluations. `run.stopped` says so, and `tesselite.resume(DIR, evaluations=...)` goes on.
+        rise: See `patience`.
         threads: Threads for compiled work. Default: all cores. Does not change the result.
         progress: A function that is called with the run after every batch; of a compiled problem, in this process,
-            after the first batch that ends at or beyond each 200th part of the budget, and at the end. False for
-            silence, True for lines wherever there is neither a terminal nor a notebook. Default: a line that changes,
-            on a terminal and in a notebook.
+            after the first batch that ends at or beyond each 200th part of the budget, and at the end. The run stops
+            if it returns True. False for silence, True for lines wherever there is neither a terminal nor a notebook.
+            Default: a line that changes, on a terminal and in a notebook.
         out: A new folder for the run: it saves itself there every `checkpoint_seconds`, and after any end
             `tesselite.resume` continues it.
         checkpoint_seconds: How often the run is saved.
@@ -160,6 +166,7 @@ def run(
             workers, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
         ),
         start=start,
+        stall=stall_of(patience, rise),
     )
     with shown_from_python(progress) as (called, display):
         return start_run(

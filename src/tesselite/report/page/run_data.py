@@ -180,6 +180,8 @@ def describe_run(
         "progress": {name: [row[name] for row in run.progress] for name in _PROGRESS_SHOWN if name in PROGRESS},
         "notes": list(run.notes),
     }
+    if run.stored is not None and (stopped := run.stored.stopped(run.evaluations)):
+        described["notes"].append(f"The run stopped early: {stopped}.")
     if run.problem_error:
         described["notes"].append(f"The problem is not available here ({run.problem_error}): elites are shown as rows.")
     if archive is None:
