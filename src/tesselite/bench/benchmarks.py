@@ -9,7 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tesselite.emitters.names import by_name as emitter_by_name
 from tesselite.paper.studies import CVT_ITERATIONS, MAZE_SPEC, Pair, Study
+from tesselite.problems import by_name
 
 LONG = 5_400_000  # 10,000 iterations of 15 emitters with 36 solutions each, as published
 SHORT = 540_000
@@ -96,12 +98,10 @@ def algorithm_of(text: str) -> tuple[str, str, str]:
 
     An emitter of one's own settings, such as cma_mae:alpha=0.1, is named after its text.
     """
-    from tesselite.emitters.names import by_name
-
     if text in ALGORITHMS:
         return (text, *ALGORITHMS[text])
     try:
-        by_name(text)
+        emitter_by_name(text)
     except ValueError as error:
         expected = f"{', '.join(ALGORITHMS)}, or an emitter as --emitter of `tesselite run` takes it"
         raise ValueError(f"algorithm: expected one of {expected}, got {text!r} ({error})") from None
@@ -134,6 +134,13 @@ def study_of(benchmarks: Sequence[str], algorithms: Sequence[str], evaluations: 
     )
 
 
+def _batch_size(problem: str, variation: str | None) -> int:
+    """The usual size of batches, or less where an emitter of one's own settings has fewer rows at a time."""
+    emitter = emitter_by_name(variation or "")
+    emitter.begin(by_name(problem).solutions, 0)
+    return min(BATCH, emitter.batch_size or BATCH)
+
+
 def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations: int | None) -> Pair:
     budget = benchmark.evaluations if evaluations is None else evaluations
     cvt = benchmark.grid is None
@@ -151,7 +158,7 @@ def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations
         descriptor=benchmark.name,
         evaluations=budget,
         initial=min(BATCH, budget),
-        batch_size=BATCH,
+        batch_size=BATCH if name in ALGORITHMS else _batch_size(problem, variation),
         grid=benchmark.grid,
         n_niches=10_000 if cvt else None,
         n_samples=100_000 if cvt else None,

@@ -113,7 +113,7 @@ def _evaluation_seconds(pair: Pair, threads: int) -> float:
         initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
     )  # fmt: skip
     began, first = time.perf_counter(), 0
-    for state in batches(search, problem, n, batch_size=min(100, max(1, n // 4)), threads=threads):
+    for state in batches(search, problem, n, batch_size=min(100, pair.batch_size, max(1, n // 4)), threads=threads):
         if state.evaluations <= n // 2:
             began, first = time.perf_counter(), state.evaluations
     return (time.perf_counter() - began) / max(1, n - first)
