@@ -6,7 +6,7 @@ TOOLS := .venv/.tools
 DOCS := .venv/.docs
 CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
 
-.PHONY: demo test test-slow test-bounds lint format docs bench reproduction clean
+.PHONY: demo test test-slow test-bounds lint format docs bench reproduction clean dist
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -37,6 +37,18 @@ docs: $(DOCS)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -c docs -d build/doctrees . build/site
 	$(BIN)/python tools/check_site.py build/site
 	@echo "the site: build/site/index.html"
+
+# Wheel and source distribution in dist/, checked, and the wheel tried in an empty environment.
+dist:
+	rm -rf dist .venv-dist .venv-smoke
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	.venv-dist/bin/python -m build
+	.venv-dist/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv .venv-smoke
+	.venv-smoke/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd dist && env -u PYTHONPATH ../.venv-smoke/bin/tesselite run sphere --grid 10 --evaluations 2000 --seed 1 -o ../.venv-smoke/run
+	@echo "ready: dist/"
 
 # All reports in results/ and the pages that stand on them, from the stored trials.
 reproduction: $(PACKAGE)
@@ -73,5 +85,5 @@ $(DOCS): $(PACKAGE)
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-dist .venv-smoke dist build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
