@@ -289,7 +289,10 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--seed", "-1"), "seed: expected a whole number of at least 0, got -1"),
         (("my_module:jump", "--threads", "0"), "threads: expected at least 1"),
         (("my_module:jump", "--threads", "two"), "--threads"),
-        (("my_module:jump", "--checkpoint", "-1"), "expected a number of at least 0, got -1"),
+        (
+            ("my_module:jump", "--checkpoint", "-1"),
+            "checkpoint_seconds: expected seconds of at least 0, at most 1e9, got -1",
+        ),
         (("my_module:jump", "--checkpoint", "soon"), "--checkpoint"),
         (("my_module:jump", "--grid", "0"), "expected whole numbers of at least 1"),
         (("my_module:jump", "--grid", "3x-2"), "expected whole numbers of at least 1"),
@@ -297,7 +300,10 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--grid", "3x3x3"), "one for each of 2 features, got 3"),
         (("my_module:jump", "--grid", "1e10"), "at most 2^63 - 1 can be numbered"),
         (("my_module:jump", "--retries", "5"), "retries: only valid together with"),
-        (("my_module:jump", "--grid", "3", "--niches", "9"), "only one of --niches, --grid and --centroids"),
+        (
+            ("my_module:jump", "--grid", "3", "--niches", "9"),
+            "only one of --niches, --grid, --centroids, --tessellation",
+        ),
         (("my_module:jump", "--grid", "3", "--centroids", "x"), "got --grid and --centroids"),
         (("my_module:jump", "--grid", "3", "--cells", "round"), "cells: expected one of equal, released, got 'round'"),
         (("my_module:jump", "--niches", "9", "--cells", "released"), "--cells: only valid together with --grid"),

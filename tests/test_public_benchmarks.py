@@ -122,6 +122,6 @@ def test_the_maze_with_weights_drives_like_the_maze_with_the_same_networks():
     evaluated = weights.evaluate(rows)
     np.testing.assert_array_equal(evaluated.fitness, expected.fitness)
     np.testing.assert_array_equal(evaluated.features, expected.features)
-    assert weights.elite_view(rows[:1])["kind"] == "trajectory"
+    assert weights.elite_view(rows[:1])["kind"] == "drive"
     with pytest.raises(ValueError, match="hidden: expected 1 to 100 neurons, got 0"):
         problems.by_name("maze_weights:2d,hidden=0")
