@@ -202,7 +202,7 @@ def test_stopped_and_continued_computes_nothing_twice(tmp_path):
     assert Assessment.load(file).settings == ("training", "windy")
     calls.fail_in = None
     seen = []
-    found = assess(archive, problem, out=file, progress=lambda done, total: seen.append((done, total)))
+    found = assess(archive, problem, out=file, on_assessed=lambda done, total: seen.append((done, total)))
     assert calls.rows == {None: 20 + 3, "windy": 20 + 3, "dark": 20}
     assert seen[-1] == (60, 60)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)

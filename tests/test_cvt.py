@@ -175,7 +175,7 @@ def test_other_norms(p):
 def test_samples_progress_and_start():
     rows = np.random.default_rng(0).random((500, 2)) * [10, 2] - [0, 1]
     seen = []
-    niches = cvt(SQUARE, 20, samples=rows, seed=0, progress=lambda i, error: seen.append((i, error)))
+    niches = cvt(SQUARE, 20, samples=rows, seed=0, on_iteration=lambda i, error: seen.append((i, error)))
     assert niches.record.method == "lloyd"
     assert niches.record.n_samples == 500
     assert seen == list(enumerate(niches.record.errors, start=1))

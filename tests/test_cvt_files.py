@@ -183,7 +183,7 @@ def test_cache(tmp_path, monkeypatch):
     first = cvt(**arguments, cache=True)
     assert [(e.n_niches, e.dims, e.seed, e.method) for e in list_cache()] == [(12, 2, 3, "lloyd")]
     calls = []
-    again = cvt(**arguments, cache=True, progress=lambda *now: calls.append(now))
+    again = cvt(**arguments, cache=True, on_iteration=lambda *now: calls.append(now))
     assert not calls  # nothing was built
     assert again == first
     assert again.record == first.record

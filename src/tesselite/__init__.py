@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tesselite.problems.problem import Problem
     from tesselite.problems.user_function import problem
     from tesselite.report import plots
+    from tesselite.report.page import write_report
+    from tesselite.report.run_figures import plot_run
     from tesselite.runs.carry_on import Run
     from tesselite.runs.run import illuminate, resume, run
     from tesselite.search.map_elites import MapElites, NothingValid
@@ -74,6 +76,7 @@ _HOME = {
     "lookup": "compiled.blocks",
     "measure": "assessment.metrics",
     "nslc": "tessellation.population",
+    "plot_run": "report.run_figures",
     "plots": "report.plots",
     "problem": "problems.user_function",
     "problems": "problems",
@@ -84,6 +87,7 @@ _HOME = {
     "sincos": "compiled.fast_math",
     "spread": "assessment.metrics",
     "variation": "emitters.operators",
+    "write_report": "report.page",
 }
 
 _MODULES = {"emitters", "plots", "problems", "variation"}
@@ -126,6 +130,7 @@ __all__ = [
     "lookup",
     "measure",
     "nslc",
+    "plot_run",
     "plots",
     "problem",
     "problems",
@@ -136,6 +141,7 @@ __all__ = [
     "sincos",
     "spread",
     "variation",
+    "write_report",
 ]
 
 

@@ -32,6 +32,8 @@ from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 if TYPE_CHECKING:
     import pandas
 
+    from tesselite.problems.problem import Problem
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -766,7 +768,7 @@ class Archive:
         file = Path(path)
         return load_archive(file / "archive.parquet" if file.is_dir() else file, tessellation)
 
-    def show(self, problem: Any = None) -> Path | None:
+    def show(self, problem: Problem | None = None) -> Path | None:
         """Open the interactive page: in a notebook below the cell, otherwise in a browser; returns the file, if any.
 
         Elites are drawn as their `problem` draws them, if it is given. Needs Plotly.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
-from tesselite.assessment.scenarios import Progress, assess_run
+from tesselite.assessment.scenarios import OnAssessed, assess_run
 from tesselite.assessment.trial import summarise_run
 from tesselite.problems.problem import TRAINING
 from tesselite.runs.folder import RunFolder
@@ -60,7 +60,7 @@ def compare_folders(
     shares: Sequence[float] = (),
     *,
     threads: int | None = None,
-    progress: Progress | None = None,
+    on_assessed: OnAssessed | None = None,
     workers: Any = None,
     retries: int | None = None,
     timeout: float | None = None,
@@ -76,7 +76,9 @@ def compare_folders(
     assessed = {}
     for name, folders in groups.items():
         assessed[name] = [
-            assess_run(folder, threads=threads, progress=progress, workers=workers, retries=retries, timeout=timeout)
+            assess_run(
+                folder, threads=threads, on_assessed=on_assessed, workers=workers, retries=retries, timeout=timeout
+            )
             for folder in folders
         ]
     values = [one for found in assessed.values() for run in found for one in run.fitness.values()]

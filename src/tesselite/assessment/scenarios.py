@@ -31,7 +31,7 @@ from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.solutions import Rows
 
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[int, int], object]
+OnAssessed = Callable[[int, int], object]
 Evaluate = Callable[[Rows, str | None], Evaluation]
 
 AT_MOST = 10_000
@@ -210,7 +210,7 @@ def assess(
     out: str | Path | None = None,
     spec: str | None = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    on_assessed: OnAssessed | None = None,
     workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
@@ -219,7 +219,7 @@ def assess(
 
     Of more than `at_most` elites so many are drawn at random by `seed`. `scenarios` chooses some; all by default. With
     `out` the result is saved after each setting, and a later call goes on where an earlier one was stopped; settings
-    in which a few elites now have another fitness, because the problem was changed, are assessed anew. `progress` is
+    in which a few elites now have another fitness, because the problem was changed, are assessed anew. `on_assessed` is
     called with the evaluations done and those to do. `spec` is the problem's name in the file. `workers`, `retries`
     and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or not of this problem.
 
@@ -276,10 +276,10 @@ def assess(
                 for start in range(0, len(rows), _CHUNK):
                     part = slice(start, start + _CHUNK)
                     values[part] = evaluate(rows[part], None if setting == TRAINING else setting).fitness
-                    if progress is not None:
-                        progress(number * len(rows) + min(start + _CHUNK, len(rows)), total)
-            elif progress is not None:
-                progress((number + 1) * len(rows), total)
+                    if on_assessed is not None:
+                        on_assessed(number * len(rows) + min(start + _CHUNK, len(rows)), total)
+            elif on_assessed is not None:
+                on_assessed((number + 1) * len(rows), total)
             changed = int((values != elites.fitness).sum()) if setting == TRAINING else finished.changed
             finished = replace(finished, fitness={**finished.fitness, setting: values}, changed=changed)
             if out is not None and setting not in known:
@@ -331,7 +331,7 @@ def assess_run(
     at_most: int = AT_MOST,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress | None = None,
+    on_assessed: OnAssessed | None = None,
     workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
@@ -359,7 +359,7 @@ def assess_run(
         out=not_linked(Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet")),
         spec=plan.problem,
         threads=threads,
-        progress=progress,
+        on_assessed=on_assessed,
         workers=workers,
         retries=retries,
         timeout=timeout,

@@ -114,7 +114,7 @@ def make_cvt(
             tolerance=tolerance,
             method=method,
             start=start,
-            progress=display.constructing if display else None,
+            on_iteration=display.constructing if display else None,
             threads=threads,
             cache=cache,
         )

@@ -123,7 +123,7 @@ class Lookup(NamedTuple):
         call_lookup(self.block.address, len(points), points, self.floats, self.ints, niches)
 
 
-def lookup(find: Any, floats: npt.ArrayLike = (), ints: npt.ArrayLike = ()) -> Lookup:
+def lookup(find: Callable[..., None], floats: npt.ArrayLike = (), ints: npt.ArrayLike = ()) -> Lookup:
     """How a tessellation of yours finds niches inside of the compiled search loop.
 
     `find(points, floats, ints, niches)`, compiled by Numba's `@njit`, fills niches (n,) for unit-scaled points (n, d),

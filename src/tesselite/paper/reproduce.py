@@ -269,7 +269,7 @@ def run_job(job: Job, report: Report) -> None:
         at_most=pair.at_most,
         seed=seed,
         threads=job.threads,
-        progress=lambda done, total: report("assessment", done, total),
+        on_assessed=lambda done, total: report("assessment", done, total),
     )
     trial = summarise_run(
         folder,

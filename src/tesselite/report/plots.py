@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,13 @@ from tesselite.runs.problem import run_archive
 from tesselite.search.map_elites import MapElites, found_by
 from tesselite.tessellation.protocol import Tessellation
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.typing import ColorType
+
+    from tesselite.runs.carry_on import Run
+
 __all__ = [
     "archive",
     "best_performance",
@@ -52,18 +59,21 @@ __all__ = [
 
 _LEVELS = 400  # points of a curve of expected quality
 
+Source: TypeAlias = "Archive | Assessment | Run | Tessellation | str | Path | Sequence[Source] | Mapping[str, Source]"
+"""What can be drawn; each plot says which of these it takes."""
+
 
 def archive(
-    source: Any,
-    ax: Any = None,
+    source: Source,
+    ax: Axes | None = None,
     *,
-    color: Any = "fitness",
-    cmap: Any = None,
+    color: str | npt.ArrayLike = "fitness",
+    cmap: str | Colormap | None = None,
     vmin: float | None = None,
     vmax: float | None = None,
     colorbar: bool = True,
     y_down: bool = False,
-) -> Any:
+) -> Axes:
     """Draw an archive: niches of one or two features, `parallel_axes` of more.
 
     `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
@@ -90,16 +100,16 @@ def archive(
 
 
 def parallel_axes(
-    source: Any,
-    ax: Any = None,
+    source: Source,
+    ax: Axes | None = None,
     *,
     features: Sequence[str] | None = None,
-    color: Any = "fitness",
-    cmap: Any = None,
+    color: str | npt.ArrayLike = "fitness",
+    cmap: str | Colormap | None = None,
     vmin: float | None = None,
     vmax: float | None = None,
     colorbar: bool = True,
-) -> Any:
+) -> Axes:
     """Draw a line for each elite across its features, the best on top; returns the axes.
 
     `features` are the axes, in this order; by default all, or the 24 that vary most. At most 2,000 elites are drawn,
@@ -115,11 +125,11 @@ def parallel_axes(
 
 
 def pairs(
-    source: Any,
-    ax: Any = None,
+    source: Source,
+    ax: Axes | None = None,
     *,
-    color: Any = "fitness",
-    cmap: Any = None,
+    color: str | npt.ArrayLike = "fitness",
+    cmap: str | Colormap | None = None,
     vmin: float | None = None,
     vmax: float | None = None,
     colorbar: bool = True,
@@ -141,7 +151,14 @@ def pairs(
     return axes
 
 
-def progress(source: Any, ax: Any = None, *, measure: str = "qd_score", color: Any = None, label: Any = None) -> Any:
+def progress(
+    source: Source,
+    ax: Axes | None = None,
+    *,
+    measure: str = "qd_score",
+    color: ColorType | Sequence[ColorType] | None = None,
+    label: str | Sequence[str] | None = None,
+) -> Axes:
     """Draw how a run went: coverage, qd_score, best_fitness or mean_fitness (`measure`) over evaluations.
 
     `source` is a run that has a folder, or the folder; several of them, for their median and quartiles; or a
@@ -161,7 +178,7 @@ def progress(source: Any, ax: Any = None, *, measure: str = "qd_score", color: A
     return _with_legend(ax)
 
 
-def emitters(source: Any, ax: Any = None) -> Any:
+def emitters(source: Source, ax: Axes | None = None) -> Axes:
     """Draw how many of a run's elites each emitter of a mixture or a bandit had found, over evaluations, stacked.
 
     `source` is a run, or the folder of one. ValueError if it has one emitter only. Returns the axes.
@@ -189,8 +206,13 @@ def emitters(source: Any, ax: Any = None) -> Any:
 
 
 def expected_quality(
-    source: Any, ax: Any = None, *, setting: str = TRAINING, color: Any = None, label: Any = None
-) -> Any:
+    source: Source,
+    ax: Axes | None = None,
+    *,
+    setting: str = TRAINING,
+    color: ColorType | Sequence[ColorType] | None = None,
+    label: str | Sequence[str] | None = None,
+) -> Axes:
     """Draw the share of elites that reach each fitness: a CDF if fitness is minimised, a CCDF if it is maximised.
 
     `source` is an archive, a run, a file, the folder of a run or an `Assessment`; several of them, for their median
@@ -216,7 +238,13 @@ def expected_quality(
     return _with_legend(ax)
 
 
-def best_performance(source: Any, ax: Any = None, *, color: Any = None, label: Any = None) -> Any:
+def best_performance(
+    source: Source,
+    ax: Axes | None = None,
+    *,
+    color: ColorType | Sequence[ColorType] | None = None,
+    label: str | Sequence[str] | None = None,
+) -> Axes:
     """Draw the best fitness in the training setting and in each scenario, a box over runs.
 
     `source` is as in `expected_quality`; a box of up to five runs shows each of them. Returns the axes.
@@ -249,7 +277,7 @@ def best_performance(source: Any, ax: Any = None, *, color: Any = None, label: A
     return _with_legend(ax, handles)
 
 
-def niches(source: Any, ax: Any = None, *, color: Any = "#22577a", centroids: bool = True) -> Any:
+def niches(source: Source, ax: Axes | None = None, *, color: ColorType = "#22577a", centroids: bool = True) -> Axes:
     """Draw the niches of a tessellation, an archive, a run, a file of either, or the folder of a run.
 
     The borders of two features, in their units; the centroids of one; of more, the centroids along the two features
@@ -265,7 +293,7 @@ def niches(source: Any, ax: Any = None, *, color: Any = "#22577a", centroids: bo
 # -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def _is_path(source: Any) -> bool:
+def _is_path(source: Any) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(source, str | os.PathLike)
 
 
@@ -290,7 +318,7 @@ def _tessellation_of(source: Any) -> Tessellation:
         try:
             return load_tessellation(Path(source))
         except ValueError:
-            return Archive.load(source).tessellation
+            return Archive.load(Path(source)).tessellation
     return _archive_of(source).tessellation
 
 

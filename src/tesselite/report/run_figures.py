@@ -13,25 +13,29 @@ from tesselite.report.curves import MEASURES
 from tesselite.report.growth import draw_growth
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
 from tesselite.report.style import LINES, figure, save
-from tesselite.runs.folder import RunFolder
+from tesselite.runs.folder import RunFolder, not_linked
 from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import saved_changes
 
 
 def plot_run(
-    folder: Path,
-    out: Path,
+    folder: str | Path,
+    out: str | Path | None = None,
     kind: str = "png",
     say: Callable[[str], object] = lambda _: None,
     features: Sequence[str] | None = None,
 ) -> list[Path]:
     """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
 
+    The figures go to DIR/figures unless `out` is given.
+
     An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components; of
     niches that grew, the bounds and the elites lost at each change are drawn. `features` chooses the parallel axes; by
     default those of the features that vary most. `say` is called with the reason if the problem cannot be found here
     and so adds nothing.
     """
+    folder = Path(folder)
+    out = not_linked(folder / "figures") if out is None else Path(out)
     place = RunFolder.open(folder)
     plan = place.read().plan
     archive, search = run_archive(folder)

@@ -58,7 +58,7 @@ class Discrete:
         """One solution that a user wrote down, decoded, as a row (width,)."""
         return self.validate(np.reshape(value, -1))[0]
 
-    def validate(self, solutions: Any) -> Rows:
+    def validate(self, solutions: npt.ArrayLike) -> Rows:
         """The solutions as rows; ValueError says what is wrong with them."""
         rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {self.width})"), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.width:
@@ -200,7 +200,7 @@ class Permutation(Discrete):
         swapped[each, first], swapped[each, second] = rows[each, second], rows[each, first]
         return np.where(mask, swapped, rows)
 
-    def validate(self, solutions: Any) -> Rows:
+    def validate(self, solutions: npt.ArrayLike) -> Rows:
         """The solutions as rows; ValueError unless each has every item once."""
         rows = super().validate(solutions)
         bad = (np.sort(rows, axis=1) != np.arange(self.width)).any(axis=1)
@@ -281,15 +281,14 @@ class Product:
         """Draw n solutions, each part as its space does."""
         return np.concatenate([part.random(n, rng) for part in self.parts.values()], axis=1)
 
-    def validate(self, solutions: Any) -> Rows:
+    def validate(self, solutions: npt.ArrayLike | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Rows:
         """Rows (n, width), one solution as a mapping, or a list of such; ValueError names the part that is wrong."""
-        if isinstance(solutions, Mapping):
-            solutions = [solutions]
-        if isinstance(solutions, list | tuple) and solutions and all(isinstance(s, Mapping) for s in solutions):
-            solutions = np.stack([self.encode(solution) for solution in solutions])
-        rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {self.width})"), ndmin=2)
+        given: Any = [solutions] if isinstance(solutions, Mapping) else solutions
+        if isinstance(given, list | tuple) and given and all(isinstance(s, Mapping) for s in given):
+            given = np.stack([self.encode(solution) for solution in given])
+        rows = np.array(as_floats("solutions", given, f"numbers of shape (n, {self.width})"), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(solutions)}")
+            raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(given)}")
         for name, part in self.parts.items():
             place = self._places[name]
             try:

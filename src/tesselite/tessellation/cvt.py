@@ -26,7 +26,7 @@ from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
 
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[int, float], object]
+OnIteration = Callable[[int, float], object]
 
 METHODS = ("exact", "fresh", "lloyd", "sobol", "halton")
 SEQUENCES = ("sobol", "halton")  # points of a scrambled sequence, as they are
@@ -88,7 +88,7 @@ def cvt(
     samples: Sampler | npt.ArrayLike | None = None,
     method: str | None = None,
     start: str | npt.ArrayLike | None = None,
-    progress: Progress | None = None,
+    on_iteration: OnIteration | None = None,
     threads: int | None = None,
     cache: bool = False,
 ) -> VoronoiTessellation:
@@ -105,7 +105,7 @@ def cvt(
     "random" samples, "even" rows (uniform boxes only), or centroids (n_niches, d) in feature units. It ends after
     `iterations`, when the error fell by less than the share `tolerance` over ten iterations, or, with fixed samples,
     when no sample changes its niche. `p`: Minkowski order of the distance, which assigns samples to niches; centroids
-    are means whatever p, as in the paper. `progress(iteration, error)` is called after each iteration. `seed`: None
+    are means whatever p, as in the paper. `on_iteration(iteration, error)` is called after each iteration. `seed`: None
     draws one, which the result's record tells. `cache`: look the result up in the user's cache, and keep it there.
 
     The result depends on all of these but not on `threads`. Raises ValueError for what does not make sense.
@@ -126,7 +126,7 @@ def cvt(
         found = find_cached(job)
         if found is not None:
             return found
-    result = job.run(progress)
+    result = job.run(on_iteration)
     if cache:
         keep_cached(job, result)
     return result
@@ -222,7 +222,7 @@ class CvtJob:
     start: str | Floats
     threads: int
 
-    def run(self, progress: Progress | None) -> VoronoiTessellation:
+    def run(self, on_iteration: OnIteration | None) -> VoronoiTessellation:
         """Carry it out."""
         began = time.perf_counter()
         rng = generator(self.seed, Purpose.TESSELLATION)
@@ -234,8 +234,8 @@ class CvtJob:
                 state = self._state(rng)
             error, done = self._step(state)
             errors.append(error)
-            if progress is not None:
-                progress(iteration, error)
+            if on_iteration is not None:
+                on_iteration(iteration, error)
             if done:
                 stopped = "no sample changed its niche"
                 break

@@ -234,7 +234,7 @@ def unit_centroids(
     key = n_features, n_niches, p, seed
     if key not in _kept:
         space = FeatureSpace.unit(n_features)
-        made = cvt(space, n_niches, seed=seed, p=p, threads=threads, progress=progress, cache=True)
+        made = cvt(space, n_niches, seed=seed, p=p, threads=threads, on_iteration=progress, cache=True)
         _kept.clear()
         _kept[key] = made.centroids
     return _kept[key]

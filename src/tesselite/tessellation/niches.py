@@ -108,7 +108,7 @@ class Cvt(_OfCentroids):
             seed=seed,
             p=self.p,
             method=self.method,
-            progress=progress,
+            on_iteration=progress,
             threads=threads,
             cache=True,
         )

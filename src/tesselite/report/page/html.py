@@ -28,24 +28,25 @@ _SCRIPTS = (
 )
 
 
-def write_report(folders: Sequence[Path], out: Path) -> Path:
+def write_report(folders: Sequence[str | Path], out: str | Path) -> Path:
     """Write the interactive page of these runs, or of one archive file, into one HTML file; returns it.
 
     Raises ValueError if one of them is not a run, or has saved no archive yet.
     """
     if not folders:
         raise ValueError("runs: expected at least one folder of a run")
+    places, out = [Path(folder) for folder in folders], Path(out)
     check_output("out", out)
     plotly_bundle()
-    if len({folder.resolve() for folder in folders}) < len(folders):
+    if len({folder.resolve() for folder in places}) < len(places):
         raise ValueError("runs: the same run folder is given twice")
-    files = [folder for folder in folders if folder.is_file()]
-    if files and len(folders) > 1:
+    files = [place for place in places if place.is_file()]
+    if files and len(places) > 1:
         raise ValueError(f"runs: expected folders of runs to compare, got the file {files[0]}; show an archive alone")
     if files:
         runs = [archive_data(Archive.load(files[0]), files[0].stem, file=files[0])]
     else:
-        runs = [read_run(folder, name) for folder, name in zip(folders, run_names(folders), strict=True)]
+        runs = [read_run(folder, name) for folder, name in zip(places, run_names(places), strict=True)]
     for run in runs:
         if run.archive is None:
             raise ValueError(f"{run.folder}: this run has saved no archive yet; `tesselite watch {run.folder}` waits")
