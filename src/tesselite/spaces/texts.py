@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import shown
@@ -56,7 +57,7 @@ class Texts:
             raise ValueError(f"{name}: expected a text, got {shown(wrong[0])}")
         return np.stack([row_of(text, self.width) for text in texts]) if texts else np.empty((0, self.width), np.uint8)
 
-    def validate(self, solutions: Any) -> Rows:
+    def validate(self, solutions: npt.ArrayLike) -> Rows:
         """A text, a list of texts, or rows of bytes, as rows; ValueError if they are not texts, or too long."""
         if isinstance(solutions, str):
             solutions = [solutions]
