@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,16 +14,21 @@ from hill_runs import make
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.assessment.trial import Trial, summarise_run
+from tesselite.execution.batches import Batches
+from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, Events
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers.farm import Result
-from tesselite.runs.folder import RunFolder
+from tesselite.runs.folder import RUN_FILES, RunFolder
+from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.tessellation.files import load_tessellation
+
+START = Start.of(np.linspace(-1.0, 1.0, 30).reshape(10, 3), make().solutions)
 
 
 @pytest.fixture(scope="module")
-def folder(cvt_run):
+def folder(cvt_run, tmp_path_factory):
     """A run with all kinds of files."""
-    path = cvt_run.folder
+    path = Path(shutil.copytree(cvt_run.folder, tmp_path_factory.mktemp("fuzz") / "run"))
     assessment = assess_run(path, make())
     summarise_run(path, assessment, [0.0, 5.0], group="a").save(path / "trial.json")
     log = EvaluationLog(path, 2)
@@ -31,6 +37,11 @@ def folder(cvt_run):
         reason = "" if i % 3 else f"reason {i % 4}"
         log.append(Result(i, rng.random(), rng.random(2), reason), np.ones(3))
     log.close()
+    events = RunFolder.open(path).read().events
+    events.record(BUDGET, 1000, value=1200)
+    events.record(EXECUTION, 1100, execution=Batches(2).to_dict())
+    events.record(BUDGET, 1200, value=1300)
+    START.save(path)
     load_checkpoint(path / "archive.parquet")[0].save(path / "embedded.parquet")
     return path
 
@@ -63,6 +74,8 @@ def of_log(path):
 
 
 READERS = {
+    EVENTS_FILE: lambda path: Events(path)._events,
+    START_FILE: lambda path: told(START.load(path.parent, make().solutions)),
     "settings.json": lambda path: repr(RunFolder.open(path.parent).read().planned),
     "progress.csv": lambda path: RunFolder.open(path.parent).read_progress(),
     "archive.parquet": of_archive,
@@ -74,7 +87,8 @@ READERS = {
     "evaluations.reasons": of_log,
 }
 # Files that grow: an end that is cut off is what a crash leaves, and what stands before it counts.
-GROWING = ("progress.csv", "evaluations.log")
+GROWING = ("progress.csv", "evaluations.log", EVENTS_FILE)
+UNREAD = ("failures.jsonl",)  # for people alone
 
 
 def mutated(data: bytes, rng: np.random.Generator) -> bytes:
@@ -104,6 +118,10 @@ def mutated(data: bytes, rng: np.random.Generator) -> bytes:
         else:
             del out[at:]
     return bytes(out)
+
+
+def test_every_file_of_a_run_is_here():
+    assert {*READERS} | {*UNREAD} >= {*RUN_FILES} - {".lock"}
 
 
 @pytest.mark.parametrize("n", [100, pytest.param(4000, marks=pytest.mark.slow)])
