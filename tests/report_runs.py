@@ -98,9 +98,13 @@ def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...]
     return folder
 
 
-def numbers_run(folder: Path, function: Any, features: FeatureSpace, width: int = 3, **options: Any) -> Path:
-    """A finished run of a function of rows in the unit box, which no name finds again."""
-    problem = FunctionProblem(function, solutions=tl.Box(width), features=features, batch=True, name=folder.name)
+def numbers_run(
+    folder: Path, function: Any, features: FeatureSpace, width: int = 3, high: Any = 1.0, **options: Any
+) -> Path:
+    """A finished run of a function of rows in a box, the unit box by default, which no name finds again."""
+    problem = FunctionProblem(
+        function, solutions=tl.Box(width, 0.0, high), features=features, batch=True, name=folder.name
+    )
     options = {"evaluations": 600, "initial": 300, "seed": 1, "n_niches": 60, **options}
     problem.spec = folder.name
     run(problem, out=folder, **options)
@@ -119,7 +123,7 @@ def odd_runs(folder: Path) -> list[Path]:
         folder / "unbounded",
         numbers_run(folder / "near", lambda r: (-1000.3 - 0.4 * r[:, 2], -1000.3 - 0.4 * r[:, :2]), near),
         numbers_run(folder / "huge", lambda r: (1e300 * (r[:, 2] - 0.5), r[:, :2]), two),
-        numbers_run(folder / "constant", lambda r: (np.full(len(r), 2.5), r[:, :2]), two),
+        numbers_run(folder / "constant", lambda r: (np.full(len(r), 2.5), r[:, :2]), two, high=[1, 1, 1e3]),
         numbers_run(folder / "one", lambda r: (r[:, 1], r[:, :1]), FeatureSpace({"size": (0.0, 1.0)})),
         numbers_run(
             folder / "log",
