@@ -5,8 +5,9 @@ PACKAGE := .venv/.package
 TOOLS := .venv/.tools
 DOCS := .venv/.docs
 CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
+CRASHES := dask_cluster farm fuzz_files kills resume soak untrusted worker_runs
 
-.PHONY: demo test test-slow test-bounds lint format docs bench reproduction clean dist
+.PHONY: demo test test-slow test-crashes test-bounds lint format docs bench reproduction clean dist
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -18,6 +19,10 @@ test: $(TOOLS)
 test-slow: $(TOOLS)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dart]'
 	$(BIN)/python -m pytest -m slow
+
+# Of the slow tests those of kills, lost workers, damaged files and wrong user code.
+test-crashes: $(TOOLS)
+	TESSELITE_SOAK_SECONDS=60 $(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(CRASHES:%=tests/test_%.py)
 
 # The core with kernels that check the bounds of every array; they have a cache of their own.
 test-bounds: $(TOOLS)
