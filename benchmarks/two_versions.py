@@ -2,9 +2,9 @@
 
     python benchmarks/two_versions.py BEFORE/src AFTER/src [rounds]
 
-Each version has a process of its own, which stays warm; of every case the best of all rounds counts, since what disturbs
-a measurement only ever makes it longer. The two are measured directly after each other, so that both meet the same
-machine.
+Each version has a process of its own, which stays warm; of every case the best of all rounds counts, since what
+disturbs a measurement only ever makes it longer. The two are measured directly after each other, so that both meet
+the same machine.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def main():
         )
         for source in sources
     ]
-    names = [list(iter(lambda v=version: v.stdout.readline().strip(), "")) for version in versions][0]
+    names, _ = (list(iter(lambda v=version: v.stdout.readline().strip(), "")) for version in versions)
     took = {name: ([], []) for name in names}
     for i in range(rounds):
         for name in names:

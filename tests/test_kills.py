@@ -12,6 +12,7 @@ import pytest
 # appended to an open file, which is no event for Python, so every 20th counts as one, half written.
 KILLING = """
 import os, shutil, signal, sys, warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 import worker_problems
 from hill_runs import make
@@ -25,12 +26,18 @@ how = {"evaluations": 300, "initial": 100, "batch_size": 100, "seed": 5, "thread
 how |= {"n_niches": 20} if kind == "cvt" else {"grid": [4, 4]}
 problem = make()
 if kind in ("workers", "asynchronous"):
-    problem, how["evaluations"], how["workers"] = worker_problems.faulty, 200, 1
-how |= {"asynchronous": True} if kind == "asynchronous" else {}
+    problem, how["evaluations"] = worker_problems.faulty, 200
+if kind == "asynchronous":  # which saves after every result here
+    how |= {"asynchronous": True, "evaluations": 60, "initial": 30}
 events = ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate")
 
-def start(folder):
-    run(problem, out=folder, checkpoint_seconds=0.0, **how)
+def workers(n):
+    # A thread, which is there at once, or every tenth time a process: none of them touches the folder.
+    on = 1 if n % 10 == 0 else lambda: ThreadPoolExecutor(1)
+    return {"workers": on} if kind in ("workers", "asynchronous") else {}
+
+def start(folder, n):
+    run(problem, out=folder, checkpoint_seconds=0.0, **workers(n), **how)
 
 def killed_at(n, folder):
     seen, appended, append = [0], [0], EvaluationLog.append
@@ -50,7 +57,7 @@ def killed_at(n, folder):
             kill()
     EvaluationLog.append = half_written
     sys.addaudithook(count)
-    start(folder)
+    start(folder, n)
 
 def logged(folder):
     read = EvaluationLog(folder, 2).read() if (folder / "settings.json").exists() else []
@@ -66,7 +73,7 @@ def check(folder, known):
     assert replay(folder, problem).archive.equals(Archive.load(folder / "archive.parquet"))
 
 if __name__ == "__main__":
-    start(home / "whole")
+    start(home / "whole", 1)
     right = (home / "whole" / "archive.parquet").read_bytes()
     n = 0
     while True:
@@ -80,9 +87,9 @@ if __name__ == "__main__":
             break
         known = logged(folder)
         if (folder / "settings.json").exists():
-            resume(folder, problem, threads=1)
+            resume(folder, problem, threads=1, **workers(n))
         else:
-            start(folder)
+            start(folder, n)
         try:
             check(folder, known)
             left = {file.name for file in folder.iterdir() if file.name.startswith(".")}

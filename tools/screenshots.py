@@ -37,7 +37,7 @@ def make_run(name: str, folder: Path) -> None:
     """The run of this name, assessed where its problem has scenarios."""
     kind, _, seed = name.rpartition("-")
     if name == "maze":
-        run(tl.problems.maze("2d"), out=folder, n_niches=2000, evaluations=60_000, seed=1)
+        run(tl.problems.maze("2d"), out=folder, n_niches=2000, evaluations=20_000, seed=1)
     elif name == "hexapod":
         run(tl.problems.hexapod("duty"), out=folder, n_niches=2000, evaluations=80_000, seed=1)
     elif name == "arm":
