@@ -317,7 +317,7 @@ def test_niches_and_spread_has_two_panels():
         assert [ax.get_title() for ax in made.axes] == ["Share of filled niches", "Spread of elites"]
 
 
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("kind", [pytest.param("png", marks=pytest.mark.slow), "svg", "pdf"])
 def test_figure_files(tmp_path, kind):
     files = comparison_figures(Comparison(groups()), tmp_path, kind)
     assert [file.stem for file in files] == [

@@ -84,6 +84,7 @@ def test_one_niche_sits_in_the_middle():
     np.testing.assert_allclose(cvt(CUBE, 1, seed=1).centroids, [[0.5] * 3], atol=0.01)
 
 
+@pytest.mark.slow
 def test_fresh_samples_beat_fixed_ones_and_random_points():
     fresh = cvt(CUBE, 300, seed=1, n_samples=6000, iterations=40, method="fresh")
     fixed = cvt(CUBE, 300, seed=1, n_samples=3000, method="lloyd")

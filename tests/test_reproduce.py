@@ -373,6 +373,7 @@ def test_scaled():
         of_descriptors(STUDY, ["3d"])
 
 
+@pytest.mark.slow
 def test_descriptors_choose_what_is_run_and_the_report_tells_of_all_that_is_there(toy, monkeypatch):
     from typer.testing import CliRunner
 
@@ -456,10 +457,10 @@ def test_command_line(toy, monkeypatch):
 @pytest.mark.parametrize(
     ("study", "pairs"),
     [
-        ("sampler-maze", ["50d-drivable", "50d-arena"]),
+        pytest.param("sampler-maze", ["50d-drivable", "50d-arena"], marks=pytest.mark.slow),
         ("iterations-hexapod", ["24d-i0", "24d-i10"]),
         ("niches-maze", ["2d-k1"]),
-        ("rounding-hexapod", ["grid-6d-released-rounded", "cvt-6d-rounded"]),
+        pytest.param("rounding-hexapod", ["grid-6d-released-rounded", "cvt-6d-rounded"], marks=pytest.mark.slow),
     ],
 )
 def test_variants_of_the_papers_pairs_run(tmp_path, study, pairs):

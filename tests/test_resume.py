@@ -106,7 +106,7 @@ def wait_for(file: Path, process: subprocess.Popen) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("kind", [ARM, PLAIN], ids=["compiled", "plain"])
+@pytest.mark.parametrize("kind", [ARM, pytest.param(PLAIN, marks=pytest.mark.slow)], ids=["compiled", "plain"])
 def test_a_killed_run_ends_with_the_same_bytes(here, uninterrupted, kind):
     whole = uninterrupted(kind)
     name = f"killed-{kind[0].partition(':')[0]}"

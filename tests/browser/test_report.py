@@ -389,7 +389,7 @@ def test_all_controls_can_be_reached_by_the_keyboard(walk_page):
     assert wanted | {"view", "play", "frame", "copy"} <= reached
 
 
-@pytest.mark.parametrize("n_niches", [10_000, 100_000])
+@pytest.mark.parametrize("n_niches", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     """In processor time of the page, from the start of loading to the last chart drawn: others may use the machine."""
     space = walk().features
