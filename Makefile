@@ -22,7 +22,7 @@ test-slow: $(TOOLS)
 
 # Of the slow tests those of kills, lost workers, damaged files and wrong user code.
 test-crashes: $(TOOLS)
-	TESSELITE_SOAK_SECONDS=60 $(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(CRASHES:%=tests/test_%.py)
+	TESSELITE_SOAK_SECONDS=60 $(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(ARGUMENTS) $(CRASHES:%=tests/test_%.py)
 
 # The core with kernels that check the bounds of every array; they have a cache of their own.
 test-bounds: $(TOOLS)
