@@ -62,7 +62,7 @@ def _in_notebook() -> bool:
 
 def _notebook_line() -> RunDisplay:
     """One line of output in a notebook, replaced as the run goes on."""
-    from IPython.display import TextDisplayObject, display  # type: ignore[import-not-found]
+    from IPython.display import TextDisplayObject, display
 
     class Line(TextDisplayObject):  # type: ignore[misc]
         """Plain text, in notebooks of any kind."""
