@@ -142,3 +142,10 @@ def test_improvement_is_against_the_elite_of_before_or_the_floor():
         expected = sign * np.array([1.0, -1.0, 3.5, 8.5, np.nan])
         np.testing.assert_array_equal(added.improvement, expected)
         assert archive.add(np.zeros((1, 1)), [0.0], [[0.1]]).improvement is None
+
+
+def test_a_name_that_is_misspelt_leads_to_all_names():
+    with pytest.raises(
+        ValueError, match=r"expected one of gaussian.*, got 'cma_mea'; emitters are .*cma_mae"
+    ):
+        by_name("cma_mea:alpha=0.1")

@@ -60,6 +60,15 @@ def _whole(text: str | int) -> int:
     raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
 
 
+TrialWorkersOption = Annotated[
+    int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
+]
+TrialDaskOption = Annotated[
+    str | None, typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders.")
+]
+KeepRunsOption = Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")]
+ForecastOption = Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")]
+ReportOnlyOption = Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")]
 WorkersOption = Annotated[
     int | None,
     typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Results do not depend on it."),
@@ -396,13 +405,16 @@ class FigureFormat(StrEnum):
     PDF = "pdf"
 
 
+FigureOption = Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")]
+
+
 @app.command("plot")
 def plot(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the pictures. Default: DIR/figures, or FILE-figures.")
     ] = None,
-    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    kind: FigureOption = FigureFormat.PNG,
     feature: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A parallel axis; can be repeated. Default: the 24 that vary most."),
@@ -630,7 +642,7 @@ def compare(
         list[float] | None,
         typer.Option(metavar="X", help="Compare the share of elites that reach fitness X; can be repeated."),
     ] = None,
-    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    kind: FigureOption = FigureFormat.PNG,
     threads: ThreadsOption = None,
     workers: WorkersOption = None,
     dask: DaskOption = None,
@@ -693,22 +705,17 @@ def reproduce(
         Path | None,
         typer.Option(metavar="DIR", help="Also run CVTs whose centroids are in this folder, as *_K_D.dat."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
-    ] = None,
+    workers: TrialWorkersOption = None,
+    dask: TrialDaskOption = None,
     reuse: Annotated[
         list[Path] | None,
         typer.Option(metavar="DIR", help="Take over trials of the same settings from another reproduction."),
     ] = None,
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False,
-    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False,
+    keep_runs: KeepRunsOption = False,
+    forecast: ForecastOption = False,
+    report: ReportOnlyOption = False,
     quick: Annotated[bool, typer.Option("--quick", help="The whole chain at a tiny scale, in a few minutes.")] = False,
-    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    kind: FigureOption = FigureFormat.PNG,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:
@@ -762,17 +769,12 @@ def bench(
         int | None,
         typer.Option(parser=_whole, metavar="E", help="Evaluations of each trial. Default: the benchmark's."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(parser=_whole, metavar="N", help="Trials at a time; as many as cores by default.")
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
-    ] = None,
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False,
-    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False,
-    kind: Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")] = FigureFormat.PNG,
+    workers: TrialWorkersOption = None,
+    dask: TrialDaskOption = None,
+    keep_runs: KeepRunsOption = False,
+    forecast: ForecastOption = False,
+    report: ReportOnlyOption = False,
+    kind: FigureOption = FigureFormat.PNG,
     quiet: QuietOption = False,
     json_: JsonOption = False,
 ) -> None:

@@ -33,7 +33,11 @@ def by_name(text: str) -> Emitter:
         return _with_options(name, rest)
     if name in _OF_SEVERAL:
         return _several(name, rest)
-    return uniform(operators.by_name(text))
+    try:
+        return uniform(operators.by_name(text))
+    except operators.UnknownOperator as error:
+        emitters = ", ".join([*_WITH_OPERATOR, *_WITH_OPTIONS, *_OF_SEVERAL])
+        raise ValueError(f"{error}; emitters are {emitters}") from None
 
 
 def is_emitter(text: str) -> bool:

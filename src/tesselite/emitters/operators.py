@@ -277,6 +277,10 @@ _BY_NAME: dict[str, Callable[..., Operator]] = {
 }
 
 
+class UnknownOperator(ValueError):
+    """No operator has this name."""
+
+
 def by_name(text: str) -> Operator:
     """The operator that a text such as "iso_line:0.01,0.2", "gaussian:0.1,reflect" or "my_module:mine" names."""
     name, _, rest = text.partition(":")
@@ -287,7 +291,7 @@ def by_name(text: str) -> Operator:
     try:
         return _BY_NAME[name.strip().replace("-", "_")](*(float(word) for word in words), **options)
     except KeyError:
-        raise ValueError(f"variation: expected one of {', '.join(_BY_NAME)}, got {name!r}") from None
+        raise UnknownOperator(f"variation: expected one of {', '.join(_BY_NAME)}, got {name!r}") from None
     except (TypeError, ValueError) as error:
         raise ValueError(f"variation: cannot read {text!r} ({error}); an example: iso_line:0.01,0.2") from None
 
