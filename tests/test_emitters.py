@@ -145,7 +145,5 @@ def test_improvement_is_against_the_elite_of_before_or_the_floor():
 
 
 def test_a_name_that_is_misspelt_leads_to_all_names():
-    with pytest.raises(
-        ValueError, match=r"expected one of gaussian.*, got 'cma_mea'; emitters are .*cma_mae"
-    ):
+    with pytest.raises(ValueError, match=r"expected one of gaussian.*, got 'cma_mea'; emitters are .*cma_mae"):
         by_name("cma_mea:alpha=0.1")
