@@ -27,7 +27,7 @@ from tesselite.paper.maze import PAPER as MAZE
 from tesselite.paper.numbers import number_of, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, Study, of_descriptors
-from tesselite.paper.study_report import CAPTIONS, as_run, write_report
+from tesselite.paper.study_report import CAPTIONS, as_run, other_settings, write_report
 
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "results"
@@ -120,6 +120,7 @@ def section(name: str, folder: Path) -> str:
         f"{n} pair{'s'[: n > 1]} with {t} run{'s'[: t > 1]} of {e:,} evaluations" for (t, e), n in counts.items()
     )
     lines = [f"From `results/{folder.name}`: {runs} ([report](../results/{folder.name}/report.md)).", ""]
+    lines += other_settings(study, comparison)
     numbers = numbers_table(study, comparison)
     if numbers is not None:
         lines += [numbers.to_markdown()]

@@ -39,7 +39,7 @@ CLAIMS = {
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict, what each of its statements found, and the settings that are not the study's.
+    """A claim with its verdict and what each of its statements found.
 
     `runs` are those of its pairs, with their evaluations; it is `complete` if all of the pairs have some.
     """
@@ -47,7 +47,6 @@ class Judged:
     claim: Claim
     verdict: str
     findings: tuple[Finding, ...]
-    other_settings: str
     runs: str
     complete: bool
 
@@ -64,12 +63,15 @@ class Judged:
         return ", ".join(numbers) if len(numbers) <= most else self.tally()
 
     def figures(self, most: int) -> str:
-        """All findings, or at most so many after the tally, those that speak against the claim first."""
+        """All findings, or at most so many after the tally, those that speak against the claim first.
+
+        Settings that differ are not repeated here: the report states them once for each study.
+        """
         decisive = sorted(self.findings, key=lambda finding: (finding.holds is not False, finding.holds is True))
         many = len(self.findings) > most
         told = [self.tally()] if many else []
         told += dict.fromkeys(finding.figures for finding in (decisive[:most] if many else self.findings))
-        return "; ".join([*told, *([self.other_settings] if self.other_settings else [])])
+        return "; ".join(told)
 
 
 def judge(study: Study, comparison: Comparison | None, *, as_released: bool = False) -> list[Judged]:
@@ -95,7 +97,6 @@ def judge(study: Study, comparison: Comparison | None, *, as_released: bool = Fa
                 claim,
                 OTHER_BUDGET if others else verdict(findings),
                 findings,
-                ", ".join(others),
                 ", ".join(f"{runs} x {evaluations:,}" for runs, evaluations in budgets),
                 complete=len(trials) == len(claim.pairs),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -109,7 +110,7 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
         f"{study.paper_evaluations:,}). tesselite {', '.join(versions)}; written by {__version__}.",
         "",
         *(f"{note}\n" for note in study.notes if any(group.ours for group in comparison.groups)),
-        *_other_settings(study, comparison),
+        *other_settings(study, comparison),
     ]
     if changed:
         lines += [f"{changed} elites had another fitness when they were evaluated again: the problem is noisy.", ""]
@@ -146,13 +147,15 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
     return "\n".join(lines)
 
 
-def _other_settings(study: Study, comparison: Comparison) -> list[str]:
-    """A line for the settings, besides the budget, that are not those of the full study; none if all are."""
+def other_settings(study: Study, comparison: Comparison) -> list[str]:
+    """A line for the settings that are not those of the full study, each with its pairs; none if all are."""
     full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
-    told = []
+    pairs = defaultdict(list)
     for pair in (study.pair(group.name) for group in comparison.groups):
-        others = differences(pair.settings(), full.get(pair.name, pair.settings()))
-        others = [part for part in others if not part.startswith(("evaluations", "initial"))]
-        if others:
-            told.append(f"{pair.label}: {', '.join(others)}")
+        for difference in differences(pair.settings(), full.get(pair.name, pair.settings())):
+            pairs[difference].append(pair.name)
+    told = [
+        difference if len(names) == len(comparison.groups) else f"{difference} ({', '.join(names)})"
+        for difference, names in pairs.items()
+    ]
     return [f"Not the study's own settings: {'; '.join(told)}.", ""] if told else []
