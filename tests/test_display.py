@@ -25,7 +25,7 @@ from tesselite.report.page.run_data import read_run
 from tesselite.runs.carry_on import Interrupted, RunDisplay
 from tesselite.runs.display import _plain_lines, shown_run
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import resume, start_run
+from tesselite.runs.run import Options, continue_run, start_run
 from tesselite.search import map_elites
 from tesselite.tessellation.niches import Grid
 
@@ -164,7 +164,9 @@ class Seen(RunDisplay):
 def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, capsys, monkeypatch):
     folder, seen = tmp_path / "run", Seen(stop_at=40)
     with pytest.raises(Interrupted):
-        start_run(Plan.of(problems.good, GRID, execution=Batches(1), **SETTINGS), problems.good, folder, display=seen)
+        start_run(
+            Plan.of(problems.good, GRID, execution=Batches(1), **SETTINGS), problems.good, folder, Options(display=seen)
+        )
     assert seen.evaluations[:41] == list(range(41))
     (folder / "archive.parquet").unlink()  # as while the first batch is under way
     finished = len(seen.evaluations) - 1
@@ -176,7 +178,7 @@ def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, 
         log.write(b"x")
     assert Watched(folder).stamp() != stamp  # the page is told of new results
     again = Seen()
-    resume(folder, problems.good, display=again)
+    continue_run(folder, problems.good, options=Options(display=again))
     assert sorted(again.evaluations) == again.evaluations
     assert set(range(finished, 301)) <= set(again.evaluations)
     assert read_run(folder).evaluations == 300

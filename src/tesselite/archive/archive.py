@@ -10,7 +10,7 @@ import operator
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,6 +159,18 @@ class Elites:
 
     def __iter__(self) -> Iterator[Elite]:
         return (self[i] for i in range(len(self)))
+
+    def take(self, rows: npt.NDArray[Any]) -> Elites:
+        """Some of the elites: the rows with these numbers, in their order, or those where an array of bools is True."""
+        return replace(
+            self,
+            niches=self.niches[rows],
+            fitness=self.fitness[rows],
+            features=self.features[rows],
+            solutions=self.solutions[rows],
+            evaluations=self.evaluations[rows],
+            records={name: values[rows] for name, values in self.records.items()},
+        )
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
         """One array per column, as a DataFrame takes it: niche, fitness, evaluation, features, records, the solution.

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
-from tesselite.assessment.scenarios import OnAssessed, assess_run
+from tesselite.assessment.scenarios import HERE, Evaluating, assess_run
 from tesselite.assessment.trial import summarise_run
 from tesselite.problems.problem import TRAINING
 from tesselite.runs.folder import RunFolder
@@ -58,29 +57,16 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
 def compare_folders(
     groups: Mapping[str, Sequence[Path]],
     shares: Sequence[float] = (),
-    *,
-    threads: int | None = None,
-    on_assessed: OnAssessed | None = None,
-    workers: Any = None,
-    retries: int | None = None,
-    timeout: float | None = None,
+    how: Evaluating = HERE,
 ) -> tuple[Comparison, list[Measure]]:
     """Groups of run folders as a comparison, and what to test: best fitness, coverage, spread, QD score and `shares`.
 
-    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed. `workers`,
-    `retries` and `timeout` are those of `assess`.
+    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed.
     """
     check_comparable(groups)
     if not np.isfinite(np.asarray(shares, dtype=np.float64)).all():
         raise ValueError(f"shares: expected finite fitness values, got {list(shares)}")
-    assessed = {}
-    for name, folders in groups.items():
-        assessed[name] = [
-            assess_run(
-                folder, threads=threads, on_assessed=on_assessed, workers=workers, retries=retries, timeout=timeout
-            )
-            for folder in folders
-        ]
+    assessed = {name: [assess_run(folder, how=how) for folder in folders] for name, folders in groups.items()}
     values = [one for found in assessed.values() for run in found for one in run.fitness.values()]
     pooled = np.concatenate([one[np.isfinite(one)] for one in values])
     if not len(pooled):
@@ -93,7 +79,7 @@ def compare_folders(
             name,
             name,
             tuple(
-                summarise_run(folder, found, levels, group=name, number=i, threads=threads)
+                summarise_run(folder, found, levels, group=name, number=i, threads=how.threads)
                 for i, (folder, found) in enumerate(zip(groups[name], assessed[name], strict=True))
             ),
             family=name,

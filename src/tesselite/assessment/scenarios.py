@@ -26,6 +26,8 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.execution.choice import evaluator, execution_of
+from tesselite.execution.execution import Execution
+from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.workers import WorkersLike
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.solutions import Rows
@@ -183,21 +185,38 @@ def digest_of(elites: Elites) -> str:
     return digest.hexdigest()[:32]
 
 
-def _chosen(elites: Elites, at_most: int, seed: int) -> Elites:
-    """At most so many elites, drawn without replacement, in niche order."""
-    if len(elites) <= at_most:
-        return elites
-    rng = generator(seed, Purpose.ASSESSMENT)
-    rows = np.sort(rng.choice(len(elites), at_most, replace=False))
-    return replace(
-        elites,
-        niches=elites.niches[rows],
-        fitness=elites.fitness[rows],
-        features=elites.features[rows],
-        solutions=elites.solutions[rows],
-        evaluations=elites.evaluations[rows],
-        records={name: values[rows] for name, values in elites.records.items()},
-    )
+@dataclass(frozen=True)
+class Evaluating:
+    """Where elites are evaluated, and who is called with the evaluations done and those to do."""
+
+    execution: Execution = IN_PROCESS
+    threads: int | None = None
+    on_assessed: OnAssessed | None = None
+
+    def __post_init__(self) -> None:
+        checked_threads(self.threads)
+
+    def assessed(self, done: int, total: int) -> None:
+        """Report it, if somebody wants to know."""
+        if self.on_assessed is not None:
+            self.on_assessed(done, total)
+
+
+HERE = Evaluating()
+
+
+class _Draw:
+    """At most so many elites, drawn without replacement by a seed."""
+
+    def __init__(self, at_most: float, seed: int) -> None:
+        self.at_most, self.seed = checked_count("at_most", at_most), checked_seed(seed)
+
+    def of(self, elites: Elites) -> Elites:
+        """These of an archive's elites, in niche order."""
+        if len(elites) <= self.at_most:
+            return elites
+        rng = generator(self.seed, Purpose.ASSESSMENT)
+        return elites.take(np.sort(rng.choice(len(elites), self.at_most, replace=False)))
 
 
 def assess(
@@ -232,64 +251,80 @@ def assess(
         >>> found.best("ice") == found.best() / 2
         True
     """
-    chosen_scenarios = tuple(problem.scenarios if scenarios is None else scenarios)
-    for name in chosen_scenarios:
-        if name not in problem.scenarios:
-            there = ", ".join(repr(s) for s in problem.scenarios) or "none"
-            raise ValueError(f"scenarios: {problem.name} has no scenario {name!r}; it has {there}")
-    if TRAINING in chosen_scenarios:
-        raise ValueError(f"scenarios: {TRAINING!r} is the setting of the search; call the scenario something else")
-    at_most = checked_count("at_most", at_most)
-    if not len(archive):
-        raise ValueError("archive: expected at least one elite, got an empty archive")
-    if archive.width != problem.solutions.width or archive.direction != problem.direction:
-        raise ValueError(
-            f"archive: expected one of {problem!r}, got {archive!r} with solutions of width {archive.width}"
-        )
     execution = execution_of(workers, retries, timeout)
-    checked_threads(threads)
-    seed = checked_seed(seed)
+    how = Evaluating(execution, threads, on_assessed)
+    return _assess(archive, problem, scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
+
+
+def _assess(
+    archive: Archive,
+    problem: Problem,
+    scenarios: Sequence[str] | None,
+    draw: _Draw,
+    out: Path | None,
+    spec: str | None,
+    how: Evaluating,
+) -> Assessment:
+    settings = (TRAINING, *_checked_scenarios(problem, scenarios))
+    _check_archive(archive, problem)
     all_elites = archive.elites()
-    elites = _chosen(all_elites, at_most, seed)
-    begun = Assessment(
+    elites = draw.of(all_elites)
+    found = Assessment(
         spec or problem.name,
         problem.direction,
         elites.niches,
         {},
         len(all_elites),
-        seed,
-        at_most,
+        draw.seed,
+        draw.at_most,
         0,
         digest_of(all_elites),
     )
-    settings = (TRAINING, *chosen_scenarios)
-    total = len(settings) * len(elites)
-    finished = begun
     rows = problem.solutions.validate(elites.solutions)
-    old = _earlier(begun, Path(out)) if out is not None else None
-    with evaluator(problem, execution, threads) as evaluate:
+    total = len(settings) * len(rows)
+    old = _earlier(found, out) if out is not None else None
+    with evaluator(problem, how.execution, how.threads) as evaluate:
         known = {} if old is None else _still_so(old, rows, problem, evaluate)
         for number, setting in enumerate(settings):
+            done = number * len(rows)
             values = known.get(setting)
             if values is None:
                 values = np.empty(len(rows))
                 for start in range(0, len(rows), _CHUNK):
                     part = slice(start, start + _CHUNK)
                     values[part] = evaluate(rows[part], None if setting == TRAINING else setting).fitness
-                    if on_assessed is not None:
-                        on_assessed(number * len(rows) + min(start + _CHUNK, len(rows)), total)
-            elif on_assessed is not None:
-                on_assessed((number + 1) * len(rows), total)
-            changed = int((values != elites.fitness).sum()) if setting == TRAINING else finished.changed
-            finished = replace(finished, fitness={**finished.fitness, setting: values}, changed=changed)
+                    how.assessed(done + min(start + _CHUNK, len(rows)), total)
+            else:
+                how.assessed(done + len(rows), total)
+            changed = int((values != elites.fitness).sum()) if setting == TRAINING else found.changed
+            found = replace(found, fitness={**found.fitness, setting: values}, changed=changed)
             if out is not None and setting not in known:
                 # What an earlier call found stays in the file until this one has found it again.
-                saved = {
-                    **finished.fitness,
-                    **{name: old for name, old in known.items() if name not in finished.fitness},
-                }
-                replace(finished, fitness=saved).save(out)
-    return finished
+                later = {name: values for name, values in known.items() if name not in found.fitness}
+                replace(found, fitness={**found.fitness, **later}).save(out)
+    return found
+
+
+def _checked_scenarios(problem: Problem, scenarios: Sequence[str] | None) -> tuple[str, ...]:
+    """These scenarios of a problem, all by default; ValueError if it has no such scenario."""
+    chosen = tuple(problem.scenarios if scenarios is None else scenarios)
+    for name in chosen:
+        if name not in problem.scenarios:
+            there = ", ".join(repr(s) for s in problem.scenarios) or "none"
+            raise ValueError(f"scenarios: {problem.name} has no scenario {name!r}; it has {there}")
+    if TRAINING in chosen:
+        raise ValueError(f"scenarios: {TRAINING!r} is the setting of the search; call the scenario something else")
+    return chosen
+
+
+def _check_archive(archive: Archive, problem: Problem) -> None:
+    """ValueError if the archive is empty or not of this problem."""
+    if not len(archive):
+        raise ValueError("archive: expected at least one elite, got an empty archive")
+    if archive.width != problem.solutions.width or archive.direction != problem.direction:
+        raise ValueError(
+            f"archive: expected one of {problem!r}, got {archive!r} with solutions of width {archive.width}"
+        )
 
 
 def _earlier(begun: Assessment, file: Path) -> Assessment | None:
@@ -330,11 +365,7 @@ def assess_run(
     *,
     at_most: int = AT_MOST,
     seed: int = 0,
-    threads: int | None = None,
-    on_assessed: OnAssessed | None = None,
-    workers: WorkersLike | None = None,
-    retries: int | None = None,
-    timeout: float | None = None,
+    how: Evaluating = HERE,
 ) -> Assessment:
     """`assess` the archive in the folder of a run; the result is kept in its assessment.parquet.
 
@@ -351,16 +382,5 @@ def assess_run(
         problem = problem_of(Path(folder), plan)
     archive, _ = run_archive(Path(folder), problem)
     usual = len(archive) <= at_most or (at_most, seed) == (AT_MOST, 0)
-    return assess(
-        archive,
-        problem,
-        at_most=at_most,
-        seed=seed,
-        out=not_linked(Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet")),
-        spec=plan.problem,
-        threads=threads,
-        on_assessed=on_assessed,
-        workers=workers,
-        retries=retries,
-        timeout=timeout,
-    )
+    file = not_linked(Path(folder) / ("assessment.parquet" if usual else f"assessment-{at_most}-{seed}.parquet"))
+    return _assess(archive, problem, None, _Draw(at_most, seed), file, plan.problem, how)

@@ -1,13 +1,13 @@
-"""The commands that search: `run` and `resume`."""
+"""What the commands that search do: `run`, `resume` and `replay`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,14 +18,14 @@ from tesselite.cli.tessellating import say_what_to_expect
 from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
-from tesselite.execution.execution import Execution
+from tesselite.execution.choice import execution_of
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.display import shown_run
 from tesselite.runs.folder import RunFolder, progress_of
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import replay, resume, start_run
+from tesselite.runs.run import Changes, Options, continue_run, replay, start_run
 from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL
 from tesselite.spaces.features import FeatureSpace
@@ -39,168 +39,142 @@ from tesselite.tessellation.population import population_by_name
 from tesselite.tessellation.protocol import Tessellation
 
 if TYPE_CHECKING:
+    from tesselite.cli.commands.searching import ResumeOptions, RunOptions
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 DEFAULT_NICHES = 5000
 EVALUATIONS = 100_000
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the options of `tesselite run` ask for; None stands for the default, or for what the paper did."""
-
-    niches: int | None
-    grid: Any
-    cells: str | None
-    grow: str | None
-    population: str | None
-    centroids: Path | None
-    tessellation: str | None
-    samples: int | None
-    p: float
-    method: str | None
-    paper: bool
-    evaluations: int | None
-    initial: int | None
-    batch_size: int | None
-    variation: str | None
-    emitter: str | None
-    seed: int | None
-    start: Path | None
-    patience: int | None
-    rise: float | None
-
-    def plan(self, spec: str, problem: Problem, execution: Execution) -> Plan:
-        """The plan of the run."""
-        wanted = self._as_in_the_paper(spec) if self.paper else self
-        return Plan.of(
-            problem,
-            wanted._niches(spec, problem.features),
-            evaluations=EVALUATIONS if wanted.evaluations is None else wanted.evaluations,
-            emitter=wanted._emitter(),
-            initial=INITIAL if wanted.initial is None else wanted.initial,
-            batch_size=wanted.batch_size,
-            seed=wanted.seed,
-            execution=execution,
-            start=wanted.start,
-            stall=stall_of(wanted.patience, wanted.rise),
-        )
-
-    def _emitter(self) -> Emitter | None:
-        if self.variation is None:
-            return None if self.emitter is None else names.by_name(self.emitter)
-        if self.emitter is not None:
-            raise ValueError("expected only one of --variation and --emitter, got both")
-        return uniform(operators.by_name(self.variation))
-
-    def _as_in_the_paper(self, spec: str) -> Wanted:
-        """What is not given, as the paper has it."""
-        from tesselite.paper.settings import paper_settings
-
-        paper = asdict(paper_settings(spec))
-        names = ["evaluations", "initial", "batch_size"]
-        made = self
-        if self.grid is None and self.centroids is None:
-            made = replace(made, method=self.method or "lloyd")
-            paper |= {"niches": paper["n_niches"], "samples": paper["n_samples"]}
-            names += ["niches", "samples"]
-        return replace(made, **{name: paper[name] for name in names if getattr(self, name) is None})
-
-    def _niches(self, spec: str, space: FeatureSpace) -> Niches:
-        chosen = {
-            "--niches": self.niches,
-            "--grid": self.grid,
-            "--centroids": self.centroids,
-            "--tessellation": self.tessellation,
-        }
-        given = [name for name, value in chosen.items() if value is not None]
-        if len(given) > 1:
-            raise ValueError(f"expected only one of {', '.join(chosen)}, got {' and '.join(given)}")
-        if self.population is not None:
-            if given or self.grow is not None:
-                raise ValueError(f"--population: has no niches; expected no {', '.join(chosen)} and --grow")
-            return population_by_name(self.population)
-        if self.grow is not None:
-            return self._growing(self.grow, space)
-        if self.cells is not None and self.grid is None:
-            raise ValueError(f"--cells: only valid together with --grid, got {self.cells!r} without")
-        tessellation: Tessellation | None = None
-        if self.centroids is not None:
-            tessellation = centroids = load_tessellation(self.centroids, space)
-            if self.centroids.suffix != ".parquet":
-                _note_unit_cube(self.centroids, centroids, spec)
-        elif self.tessellation is not None:
-            with user_prints_to_stderr():
-                tessellation = tessellation_by_name(self.tessellation, space)
-        elif self.grid is not None:
-            tessellation = GridTessellation(space, self.grid, cells=self.cells or "equal")
-        return niches_of(
-            None if tessellation is not None else DEFAULT_NICHES if self.niches is None else self.niches,
-            tessellation=tessellation,
-            n_samples=self.samples,
-            p=self.p,
-            method=self.method,
-            space=space,
-        )
-
-    def _growing(self, rule: str, space: FeatureSpace) -> Niches:
-        unused = {"--cells": self.cells, "--centroids": self.centroids, "--samples": self.samples}
-        for name, value in {**unused, "--method": self.method}.items():
-            if value is not None:
-                raise ValueError(f"{name}: not valid together with --grow, whose niches make themselves")
-        shape = None
-        if self.grid is not None:
-            shape = tuple(self.grid) if isinstance(self.grid, list) else (self.grid,) * space.n
-        return growing_by_name(rule, self.niches or DEFAULT_NICHES, shape, self.p)
+def _plan(options: RunOptions, problem: Problem) -> Plan:
+    """The plan of the run that the options ask for."""
+    execution = execution_of(
+        options.on.where,
+        options.on.retries,
+        options.on.timeout,
+        asynchronous=options.asynchronous,
+        islands=options.islands,
+        exchange=options.exchange,
+    )
+    if options.paper:
+        options = _as_in_the_paper(options)
+    return Plan.of(
+        problem,
+        _niches(options, problem.features),
+        evaluations=EVALUATIONS if options.evaluations is None else options.evaluations,
+        emitter=_emitter(options),
+        initial=INITIAL if options.initial is None else options.initial,
+        batch_size=options.batch_size,
+        seed=options.seed,
+        execution=execution,
+        start=options.start,
+        stall=stall_of(options.patience, options.rise),
+    )
 
 
-def run_problem(
-    spec: str,
-    wanted: Wanted,
-    execution: Execution,
-    *,
-    out: Path | None,
-    threads: int | None,
-    checkpoint_seconds: float,
-    report: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def _emitter(options: RunOptions) -> Emitter | None:
+    if options.variation is None:
+        return None if options.emitter is None else names.by_name(options.emitter)
+    if options.emitter is not None:
+        raise ValueError("expected only one of --variation and --emitter, got both")
+    return uniform(operators.by_name(options.variation))
+
+
+def _as_in_the_paper(options: RunOptions) -> RunOptions:
+    """What is not given, as the paper has it."""
+    from tesselite.paper.settings import paper_settings
+
+    paper = asdict(paper_settings(options.problem))
+    settings = {name: paper[name] for name in ("evaluations", "initial", "batch_size")}
+    if options.grid is None and options.centroids is None:
+        settings |= {"niches": paper["n_niches"], "samples": paper["n_samples"], "method": "lloyd"}
+    return replace(options, **{name: value for name, value in settings.items() if getattr(options, name) is None})
+
+
+def _niches(options: RunOptions, space: FeatureSpace) -> Niches:
+    chosen = {
+        "--niches": options.niches,
+        "--grid": options.grid,
+        "--centroids": options.centroids,
+        "--tessellation": options.tessellation,
+    }
+    given = [name for name, value in chosen.items() if value is not None]
+    if len(given) > 1:
+        raise ValueError(f"expected only one of {', '.join(chosen)}, got {' and '.join(given)}")
+    if options.population is not None:
+        if given or options.grow is not None:
+            raise ValueError(f"--population: has no niches; expected no {', '.join(chosen)} and --grow")
+        return population_by_name(options.population)
+    if options.grow is not None:
+        return _growing(options, options.grow, space)
+    if options.cells is not None and options.grid is None:
+        raise ValueError(f"--cells: only valid together with --grid, got {options.cells!r} without")
+    tessellation = _tessellation(options, space)
+    return niches_of(
+        None if tessellation is not None else DEFAULT_NICHES if options.niches is None else options.niches,
+        tessellation=tessellation,
+        n_samples=options.samples,
+        p=options.p,
+        method=options.method,
+        space=space,
+    )
+
+
+def _tessellation(options: RunOptions, space: FeatureSpace) -> Tessellation | None:
+    """The ready niches that the options ask for; None for a CVT to be made."""
+    if options.centroids is not None:
+        centroids = load_tessellation(options.centroids, space)
+        if options.centroids.suffix != ".parquet":
+            _note_unit_cube(options.centroids, centroids, options.problem)
+        return centroids
+    if options.tessellation is not None:
+        with user_prints_to_stderr():
+            return tessellation_by_name(options.tessellation, space)
+    if options.grid is not None:
+        return GridTessellation(space, options.grid, cells=options.cells or "equal")
+    return None
+
+
+def _growing(options: RunOptions, rule: str, space: FeatureSpace) -> Niches:
+    unused = {"--cells": options.cells, "--centroids": options.centroids, "--samples": options.samples}
+    for name, value in {**unused, "--method": options.method}.items():
+        if value is not None:
+            raise ValueError(f"{name}: not valid together with --grow, whose niches make themselves")
+    shape = None
+    if options.grid is not None:
+        shape = tuple(options.grid) if isinstance(options.grid, list) else (options.grid,) * space.n
+    return growing_by_name(rule, options.niches or DEFAULT_NICHES, shape, options.p)
+
+
+def run_problem(options: RunOptions) -> None:
     """Start a run and tell how it ended."""
-    if report:
+    if options.report:
         from tesselite.report.page.html import plotly_bundle
 
         plotly_bundle()
     with user_prints_to_stderr():
-        problem = by_name(spec)
-    plan = wanted.plan(spec, problem, execution)
+        problem = by_name(options.problem)
+    plan = _plan(options, problem)
     iterations = None
     if isinstance(plan.niches, Cvt):
-        job = plan.niches.job(problem.features, plan.seed, threads)
+        job = plan.niches.job(problem.features, plan.seed, options.on.threads)
         iterations = job.iterations
-        if not quiet:
+        if not options.quiet:
             say_what_to_expect(job, cache=True)
-    folder = out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', spec)}-{plan.seed}"
+    folder = options.out or Path("runs") / f"{re.sub(r'[^A-Za-z0-9_.]+', '-', options.problem)}-{plan.seed}"
     with (
         _said_how_to_resume(folder),
         user_prints_to_stderr(),
-        shown_run(quiet, iterations) as display,
+        shown_run(options.quiet, iterations) as display,
     ):
-        run = start_run(
-            plan,
-            problem,
-            folder,
-            threads=threads,
-            checkpoint_seconds=checkpoint_seconds,
-            display=display,
-        )
+        run = start_run(plan, problem, folder, Options(options.on.threads, options.checkpoint_seconds, display=display))
     page = None
-    if report:
+    if options.report:
         from tesselite.report.page import write_report
 
         with user_prints_to_stderr():
             page = write_report([folder], folder / "report.html")
-    tell(run, quiet, as_json, page)
+    tell(run, options.quiet, options.as_json, page)
 
 
 def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
@@ -219,35 +193,22 @@ def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) ->
         )
 
 
-def resume_run(
-    folder: Path,
-    *,
-    evaluations: int | None,
-    threads: int | None,
-    workers: int | str | None,
-    timeout: float | None,
-    retries: int | None,
-    checkpoint_seconds: float,
-    other_version: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def resume_run(options: ResumeOptions) -> None:
     """Continue a run and tell how it ended."""
+    folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
-    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(quiet) as display:
-        run = resume(
-            folder,
-            evaluations=evaluations,
-            threads=threads,
-            workers=workers,
-            timeout=timeout,
-            retries=retries,
-            checkpoint_seconds=checkpoint_seconds,
-            other_version=other_version,
-            display=display,
-            progress=False,
+    changes = Changes(
+        evaluations=options.evaluations,
+        other_version=options.other_version,
+        workers=on.where,
+        retries=on.retries,
+        timeout=on.timeout,
+    )
+    with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
+        run = continue_run(
+            folder, changes=changes, options=Options(on.threads, options.checkpoint_seconds, display=display)
         )
-    tell(run, quiet, as_json)
+    tell(run, options.quiet, options.as_json)
 
 
 def replay_run(folder: Path, as_json: bool) -> None:

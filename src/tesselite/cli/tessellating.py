@@ -1,4 +1,4 @@
-"""The command that constructs tessellations: `cvt`."""
+"""What the command `cvt` does, which constructs tessellations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from tesselite.base.terminal import say
 from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.runs.display import shown_run
 from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation import pictures
 from tesselite.tessellation.voronoi import p_to_json
 
 if TYPE_CHECKING:
+    from tesselite.cli.commands.niches import CvtCommandOptions
     from tesselite.tessellation.cvt import CvtJob
 
 
@@ -43,119 +45,99 @@ def show_cache(as_json: bool) -> None:
         )
 
 
-def make_cvt(
-    dims: int | None,
-    spec: str | None,
-    n_niches: int,
-    *,
-    n_samples: int | None,
-    seed: int | None,
-    p: float,
-    iterations: int | None,
-    tolerance: float | None,
-    method: str | None,
-    density: str | None,
-    start: str | None,
-    out: Path | None,
-    plot: Path | None,
-    dry_run: bool,
-    cache: bool,
-    threads: int | None,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """Construct a CVT of the unit cube, or of the features of the problem that `spec` names, save it and tell about it.
+def make_cvt(options: CvtCommandOptions, n_niches: int) -> None:
+    """Construct a CVT of the unit cube or of a problem's features, save it and tell about it.
 
     Or only forecast what that would cost. Whatever is wrong with the files shows before the construction.
     """
     from tesselite.base.seeds import checked_seed
-    from tesselite.runs.folder import check_output
-    from tesselite.tessellation.files import check_ending
+    from tesselite.tessellation.cvt import CvtOptions, construct
+    from tesselite.tessellation.forecast import forecast_of
+    from tesselite.tessellation.quality import describe
 
-    with user_prints_to_stderr():
-        space = _space(dims, spec)
-    if density is not None:
-        from tesselite.tessellation.samplers import by_name, with_sampler
-
-        space = with_sampler(space, by_name(density, space))
-    file = out or Path(f"centroids_{n_niches}_{space.n}.parquet")
-    check_output("--out", file)
-    check_ending("--out", file)
-    if plot is not None:
-        from tesselite.tessellation import pictures
-
-        check_output("--plot", plot)
-        pictures.check_ending("--plot", plot)
-    if dry_run:
-        from tesselite.tessellation.forecast import forecast
-
-        expected = asdict(forecast(space, n_niches, n_samples, p, iterations, method, threads))
-        _tell({"n_niches": n_niches, "dims": space.n, "p": p_to_json(p), **expected}, as_json)
+    space = _space(options)
+    file, plot = options.out or Path(f"centroids_{n_niches}_{space.n}.parquet"), options.plot
+    _check_files(file, plot)
+    job = CvtOptions(
+        n_samples=options.samples,
+        seed=checked_seed(options.seed),
+        p=options.p,
+        iterations=options.iterations,
+        tolerance=options.tolerance,
+        method=options.method,
+        start=options.start,
+        threads=options.threads,
+    ).job(space, n_niches)
+    if options.dry_run:
+        expected = asdict(forecast_of(job))
+        _tell({"n_niches": n_niches, "dims": space.n, "p": p_to_json(job.p), **expected}, options.as_json)
         return
     for path in (file, plot):
         if path is not None:
             _check_writable(path)
-    from tesselite.tessellation.cvt import cvt, plan
-    from tesselite.tessellation.quality import describe
-
-    seed = checked_seed(seed)
-    job = plan(space, n_niches, n_samples, seed, p, iterations, tolerance, method=method, start=start, threads=threads)
+    cache, quiet = not options.no_cache, options.quiet
     if not quiet:
         say_what_to_expect(job, cache)
     started = time.perf_counter()
     with user_prints_to_stderr(), shown_run(quiet, job.iterations) as display:
-        tessellation = cvt(
-            space,
-            n_niches,
-            n_samples=n_samples,
-            seed=seed,
-            p=p,
-            iterations=iterations,
-            tolerance=tolerance,
-            method=method,
-            start=start,
-            on_iteration=display.constructing if display else None,
-            threads=threads,
-            cache=cache,
-        )
+        tessellation = construct(job, display.constructing if display else None, cache)
     tessellation.save(file)
     about: dict[str, Any] = describe(tessellation)
     about |= {"out": str(file), "seconds_command": time.perf_counter() - started}
     if plot is not None:
         pictures.plot_tessellation(tessellation, plot)
         about["plot"] = str(plot)
-    if as_json or not quiet:
-        _tell(about, as_json)
+    if options.as_json or not quiet:
+        _tell(about, options.as_json)
+
+
+def _check_files(file: Path, plot: Path | None) -> None:
+    """ValueError if the names of the files to write make no sense."""
+    from tesselite.runs.folder import check_output
+    from tesselite.tessellation.files import check_ending
+
+    check_output("--out", file)
+    check_ending("--out", file)
+    if plot is not None:
+        check_output("--plot", plot)
+        pictures.check_ending("--plot", plot)
 
 
 def say_what_to_expect(job: CvtJob, cache: bool) -> None:
     """Before a construction that may take long: for how long, and what to mind. Nothing if it is in the cache."""
     from tesselite.tessellation.cache import cache_path
-    from tesselite.tessellation.forecast import as_duration, forecast
+    from tesselite.tessellation.forecast import as_duration, forecast_of
 
     path = cache_path(job) if cache else None
     if job.k * job.space.n < _WORTH_A_FORECAST or (path is not None and path.is_file()):
         return
-    n_samples = None if job.method == "exact" else job.n_samples
-    expected = forecast(job.space, job.k, n_samples, job.p, job.iterations, job.method, job.threads)
+    expected = forecast_of(job)
     if expected.seconds >= _LONG_SECONDS or expected.warnings:
         say(f"constructing {job.k:,} niches: up to about {as_duration(expected.seconds)}")
     for warning in expected.warnings:
         say(f"warning: {warning}")
 
 
-def _space(dims: int | None, spec: str | None) -> FeatureSpace:
-    """The features of the problem, which has its own way of sampling them, or the unit cube."""
+def _space(options: CvtCommandOptions) -> FeatureSpace:
+    """The features of the problem, which has its own way of sampling them, or the unit cube; sampled as asked for."""
+    dims, spec = options.dims, options.problem
     if spec is not None:
         from tesselite.problems import by_name
 
-        features = by_name(spec).features
-        if dims not in (None, features.n):
-            raise ValueError(f"--dims: {spec} has {features.n} features, not {dims}; leave --dims out")
-        return features
-    if dims is None or not 1 <= dims <= 1_000_000:
+        with user_prints_to_stderr():
+            space = by_name(spec).features
+        if dims not in (None, space.n):
+            raise ValueError(f"--dims: {spec} has {space.n} features, not {dims}; leave --dims out")
+    elif dims is None or not 1 <= dims <= 1_000_000:
         raise ValueError(f"--dims: expected 1 to 1,000,000 features, got {dims}")
-    return FeatureSpace.unit(dims)
+    else:
+        space = FeatureSpace.unit(dims)
+    if options.density is None:
+        return space
+    from tesselite.tessellation.samplers import by_name as sampler_by_name
+    from tesselite.tessellation.samplers import with_sampler
+
+    return with_sampler(space, sampler_by_name(options.density, space))
 
 
 def _check_writable(file: Path) -> None:

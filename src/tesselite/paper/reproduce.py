@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.assessment.comparison import Comparison, Group
-from tesselite.assessment.scenarios import assess_run
+from tesselite.assessment.scenarios import Evaluating, assess_run
 from tesselite.assessment.trial import Trial, summarise_run
 from tesselite.base.interruption import noted_signals
 from tesselite.base.threads import available_threads
@@ -36,7 +36,7 @@ from tesselite.paper.studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
 from tesselite.runs.carry_on import Interrupted, Run, RunDisplay
 from tesselite.runs.plan import Plan
-from tesselite.runs.run import resume, start_run
+from tesselite.runs.run import Options, continue_run, start_run
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
 
@@ -247,8 +247,9 @@ def run_job(job: Job, report: Report) -> None:
 
     if folder.exists() and not (folder / "settings.json").exists():
         shutil.rmtree(folder)  # killed before it had begun
+    options = Options(job.threads, _CHECKPOINT_SECONDS, display=Reported())
     if folder.exists():
-        resume(folder, problem, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported())
+        continue_run(folder, problem, options=options)
     else:
         plan = Plan.of(
             problem,
@@ -259,17 +260,14 @@ def run_job(job: Job, report: Report) -> None:
             batch_size=pair.batch_size,
             seed=seed,
         )
-        start_run(
-            plan, problem, folder, threads=job.threads, checkpoint_seconds=_CHECKPOINT_SECONDS, display=Reported()
-        )
+        start_run(plan, problem, folder, options)
     assessing = time.perf_counter()
     assessment = assess_run(
         folder,
         problem,
         at_most=pair.at_most,
         seed=seed,
-        threads=job.threads,
-        on_assessed=lambda done, total: report("assessment", done, total),
+        how=Evaluating(threads=job.threads, on_assessed=lambda done, total: report("assessment", done, total)),
     )
     trial = summarise_run(
         folder,

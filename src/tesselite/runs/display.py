@@ -33,16 +33,14 @@ def shown_run(quiet: bool, iterations: int | None = None) -> Iterator[RunDisplay
 
 
 @contextmanager
-def shown_from_python(
-    progress: Progress | bool | None, display: RunDisplay | None = None
-) -> Iterator[tuple[Progress | None, RunDisplay | None]]:
+def shown_from_python(progress: Progress | bool | None) -> Iterator[tuple[Progress | None, RunDisplay | None]]:
     """What a run that is started from Python calls, and how it shows itself.
 
-    A function is called, and nothing shown, unless there is a `display` already. Otherwise a terminal has the live
-    line and a notebook one that changes; True shows plain lines elsewhere, too, and False nothing at all.
+    A function is called, and nothing shown. Otherwise a terminal has the live line and a notebook one that changes;
+    True shows plain lines elsewhere, too, and False nothing at all.
     """
-    if callable(progress) or display is not None:
-        yield progress if callable(progress) else None, display
+    if callable(progress):
+        yield progress, None
     elif progress is False or not (progress or sys.stderr.isatty() or _in_notebook()):
         with without_notices(progress is False):
             yield None, None

@@ -6,7 +6,8 @@ The loop around the search is in `carry_on`, the record of what a run is in `pla
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ParamSpec
@@ -64,6 +65,14 @@ class Options:
     def __post_init__(self) -> None:
         checked_threads(self.threads)
         checked_seconds("checkpoint_seconds", self.checkpoint_seconds, zero=True)
+
+    def tessellate(self, plan: Plan, problem: Problem) -> Tessellation:
+        """Construct the niches of a plan."""
+        construction = self.display.constructing if self.display else None
+        return plan.niches.tessellate(problem.features, plan.seed, self.threads, construction)
+
+
+DEFAULT = Options()
 
 
 def run(
@@ -169,16 +178,8 @@ def run(
         stall=stall_of(patience, rise),
     )
     with shown_from_python(progress) as (called, display):
-        return start_run(
-            plan,
-            problem,
-            None if out is None else Path(out),
-            emitter=chosen,
-            threads=threads,
-            checkpoint_seconds=checkpoint_seconds,
-            progress=called,
-            display=display,
-        )
+        options = Options(threads, checkpoint_seconds, called, display)
+        return start_run(plan, problem, None if out is None else Path(out), options, chosen)
 
 
 _P = ParamSpec("_P")
@@ -202,57 +203,61 @@ def start_run(
     plan: Plan,
     problem: Problem,
     folder: Path | None = None,
-    *,
+    options: Options = DEFAULT,
     emitter: Emitter | None = None,
-    threads: int | None = None,
-    checkpoint_seconds: float = CHECKPOINT_SECONDS,
-    progress: Progress | None = None,
-    display: RunDisplay | None = None,
 ) -> Run:
     """Carry out a new plan, in a new folder if one is given.
 
     `emitter` is needed where it, or its variation, is the user's own.
     """
     check_not_importing()
-    options = Options(threads, checkpoint_seconds, progress, display)
     with plan.execution.open() as workers, compiling_beside(plan, problem) as niches_are_made:
         if folder is None:
-            construction = display.constructing if display else None
-            niches = plan.niches.tessellate(problem.features, plan.seed, threads, construction)
+            niches = options.tessellate(plan, problem)
             niches_are_made(niches)
             search = plan.search(problem, niches, emitter)
-            job = Job(search, problem, plan.evaluations, plan.batch_size, threads)
+            job = Job(search, problem, plan.evaluations, plan.batch_size, options.threads)
             here = Run(plan, problem, search, None)
-            return carry_on(here, job, plan.execution, workers, progress=progress, display=display)
-        with RunFolder.create(folder) as place:
-            try:
-                plan.niches.check_storable()
-                if plan.niches.known_fingerprint:
-                    place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
-                if plan.start:
-                    plan.start.save(folder)
-                plan = replace(plan, execution=plan.execution.named(workers))
-                place.write_plan(plan)
-                stored = Stored(plan, __version__, Events(folder / EVENTS_FILE))
-                niches = _niches(place, stored, problem, options)
-                niches_are_made(niches)
-                search = plan.search(problem, niches, emitter)
-                return _in_folder(place, stored, problem, search, workers, options)
-            except Exception as error:
-                if isinstance(error, NothingValid):
-                    place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
-                log = EvaluationLog(place.path, problem.features.n, problem.records)
-                if all(logged.result.reason for logged in log.read()):
-                    place.abandon_if_empty()
-                raise
+            return carry_on(here, job, plan.execution, workers, progress=options.progress, display=options.display)
+        with RunFolder.create(folder) as place, _abandoned_if_empty(place, problem):
+            stored = _begun(place, plan, problem, workers)
+            niches = _niches(place, stored, problem, options)
+            niches_are_made(niches)
+            search = stored.plan.search(problem, niches, emitter)
+            return _in_folder(place, stored, problem, search, workers, options)
+
+
+@contextmanager
+def _abandoned_if_empty(place: RunFolder, problem: Problem) -> Iterator[None]:
+    """Leave no folder behind an error before the first result."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, NothingValid):
+            place.archive_file.unlink(missing_ok=True)  # a checkpoint without elites
+        log = EvaluationLog(place.path, problem.features.n, problem.records)
+        if all(logged.result.reason for logged in log.read()):
+            place.abandon_if_empty()
+        raise
+
+
+def _begun(place: RunFolder, plan: Plan, problem: Problem, workers: Workers | None) -> Stored:
+    """Write the plan, and what it holds that is not a name or a number, into the folder."""
+    plan.niches.check_storable()
+    if plan.niches.known_fingerprint:
+        place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
+    if plan.start:
+        plan.start.save(place.path)
+    plan = replace(plan, execution=plan.execution.named(workers))
+    place.write_plan(plan)
+    return Stored(plan, __version__, Events(place.path / EVENTS_FILE))
 
 
 def _niches(place: RunFolder, stored: Stored, problem: Problem, options: Options) -> Tessellation:
     """The tessellation of a run, constructed if that is still to do; a crash loses nothing, the plan is on disk."""
     if stored.niches_fingerprint is not None:
         return stored_tessellation(place, stored, problem)
-    construction = options.display.constructing if options.display else None
-    niches = stored.plan.niches.tessellate(problem.features, stored.plan.seed, options.threads, construction)
+    niches = options.tessellate(stored.plan, problem)
     place.write_tessellation(niches)
     stored.events.record(NICHES, 0, fingerprint=niches.fingerprint())
     return niches
@@ -286,6 +291,31 @@ def _in_folder(
     return carry_on(here, job, execution, workers, keeper, options.progress, options.display)
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What is to be different when a run is resumed, and what the user has to give again; None for nothing."""
+
+    evaluations: float | None = None
+    variation: Variation | None = None
+    emitter: Emitter | None = None
+    other_version: bool = False
+    workers: WorkersLike | None = None
+    retries: int | None = None
+    timeout: float | None = None
+
+    def budget(self, plan: Plan) -> int:
+        """The evaluations in all; ValueError if that is less than was planned."""
+        budget = plan.evaluations if self.evaluations is None else checked_count("evaluations", self.evaluations)
+        if budget < plan.evaluations:
+            raise ValueError(
+                f"evaluations: expected at least the {plan.evaluations} the run was planned for, got {budget}"
+            )
+        return budget
+
+
+NO_CHANGES = Changes()
+
+
 def resume(
     folder: str | Path,
     problem: Problem | None = None,
@@ -296,7 +326,6 @@ def resume(
     threads: int | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     progress: Progress | bool | None = None,
-    display: RunDisplay | None = None,
     other_version: bool = False,
     workers: WorkersLike | None = None,
     retries: int | None = None,
@@ -315,26 +344,33 @@ def resume(
         >>> tl.resume("sphere", evaluations=1_000).evaluations
         1000
     """
+    changes = Changes(evaluations, variation, emitter, other_version, workers, retries, timeout)
+    with shown_from_python(progress) as (called, shown):
+        return continue_run(folder, problem, changes, Options(threads, checkpoint_seconds, called, shown))
+
+
+def continue_run(
+    folder: str | Path,
+    problem: Problem | None = None,
+    changes: Changes = NO_CHANGES,
+    options: Options = DEFAULT,
+) -> Run:
+    """`resume`, with its arguments as records."""
     check_not_importing()
-    with shown_from_python(progress, display) as (called, shown), RunFolder.open(Path(folder)) as place:
-        options = Options(threads, checkpoint_seconds, called, shown)
+    with RunFolder.open(Path(folder)) as place:
         stored = place.read()
         plan = stored.plan
-        if stored.version != __version__ and not other_version:
+        if stored.version != __version__ and not changes.other_version:
             raise ValueError(
                 f"{folder}: started by tesselite {stored.version}, this is {__version__}; install that version, or "
                 "accept that the result may differ from an uninterrupted run (--other-version)"
             )
         problem = _checked_problem(place, plan, problem, asked=True)  # to resume a run is to run its problem
-        if workers is None:
+        if changes.workers is None:
             check_scheduler(place.path, plan)
-        execution = resumed(plan.execution, workers, retries, timeout)
-        budget = plan.evaluations if evaluations is None else checked_count("evaluations", evaluations)
-        if budget < plan.evaluations:
-            raise ValueError(
-                f"evaluations: expected at least the {plan.evaluations} the run was planned for, got {budget}"
-            )
-        again = _again(place, plan, variation, emitter)
+        execution = resumed(plan.execution, changes.workers, changes.retries, changes.timeout)
+        budget = changes.budget(plan)
+        again = _again(place, plan, changes.variation, changes.emitter)
         agree_to_import(plan)  # to resume a run is to run what it names
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)

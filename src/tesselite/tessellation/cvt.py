@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float, as_floats
-from tesselite.base.seeds import Purpose, generator
+from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.spaces.features import FeatureSpace, Sampler
 from tesselite.tessellation.samplers import with_sampler
@@ -116,94 +116,101 @@ def cvt(
         >>> niches.centroids.shape
         (50, 2)
     """
-    job = plan(
-        space, n_niches, n_samples, seed, p, iterations, tolerance, samples=samples, method=method, start=start,
-        threads=threads,
-    )  # fmt: skip
-    if cache:
-        from tesselite.tessellation.cache import find_cached, keep_cached
-
-        found = find_cached(job)
-        if found is not None:
-            return found
-    result = job.run(on_iteration)
-    if cache:
-        keep_cached(job, result)
-    return result
+    options = CvtOptions(n_samples, seed, p, iterations, tolerance, samples, method, start, threads)
+    return construct(options.job(space, n_niches), on_iteration, cache)
 
 
-def plan(
-    space: FeatureSpace,
-    n_niches: int,
-    n_samples: int | None = None,
-    seed: int | None = None,
-    p: float = 2.0,
-    iterations: int | None = None,
-    tolerance: float | None = None,
-    *,
-    samples: Sampler | npt.ArrayLike | None = None,
-    method: str | None = None,
-    start: str | npt.ArrayLike | None = None,
-    threads: int | None = None,
-) -> CvtJob:
-    """What `cvt` with these arguments will do, all of them checked; ValueError for what does not make sense."""
-    if not isinstance(space, FeatureSpace):
-        raise ValueError(
-            f"space: expected a FeatureSpace, such as FeatureSpace({{'speed': (0, 2)}}), got {space!r:.80}"
-        )
-    space.check_bounded("space")
-    p = checked_p(p)
-    threads = checked_threads(threads)
-    array = None if samples is None or callable(samples) else _checked_samples(space, samples)
-    if callable(samples):
-        space = with_sampler(space, samples)
-    k = checked_count("n_niches", n_niches)
-    if method is None:
-        method = default_method(space, p, fixed=array is not None)
-    _check_method(method, space, p, array is not None)
-    if iterations is None:
-        iterations = _DEFAULTS[method][0]
-    iterations = checked_count("iterations", iterations, least=0)
-    if method in SEQUENCES and (iterations or start is not None):
-        raise ValueError(f"iterations, start: {method} centroids are taken as they are; leave them out")
-    if tolerance is None:
-        tolerance = _DEFAULTS[method][1]
-    tolerance = as_float("tolerance", tolerance, "a number of at least 0")
-    if not tolerance >= 0.0:
-        raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
-    if n_samples is not None:
-        n_samples = checked_count("n_samples", n_samples)
-        if method in SEQUENCES:
-            raise ValueError(f"n_samples: {method} centroids need none; leave it out")
-        if method == "exact":
+def construct(job: CvtJob, on_iteration: OnIteration | None = None, cache: bool = False) -> VoronoiTessellation:
+    """Carry out a construction, or find its result in the cache."""
+    if not cache:
+        return job.run(on_iteration)
+    from tesselite.tessellation.cache import find_cached, keep_cached
+
+    found = find_cached(job)
+    if found is None:
+        found = job.run(on_iteration)
+        keep_cached(job, found)
+    return found
+
+
+@dataclass(frozen=True)
+class CvtOptions:
+    """How a CVT is to be made, as a user says it; see `cvt`. None stands for the default."""
+
+    n_samples: int | None = None
+    seed: int | None = None
+    p: float = 2.0
+    iterations: int | None = None
+    tolerance: float | None = None
+    samples: Sampler | npt.ArrayLike | None = None
+    method: str | None = None
+    start: str | npt.ArrayLike | None = None
+    threads: int | None = None
+
+    def job(self, space: FeatureSpace, n_niches: int) -> CvtJob:
+        """What `cvt` will do, all of it checked; ValueError for what does not make sense."""
+        if not isinstance(space, FeatureSpace):
             raise ValueError(
-                "n_samples: the exact method draws none (it is the default for two uniformly sampled features); leave "
-                "it out, or choose the method 'fresh' or 'lloyd'"
+                f"space: expected a FeatureSpace, such as FeatureSpace({{'speed': (0, 2)}}), got {space!r:.80}"
             )
-    if array is not None:
-        if n_samples is not None and n_samples != len(array):
-            raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
-        n_samples = len(array)
-    n_samples = n_samples or default_n_samples(k)
-    if method not in ("exact", *SEQUENCES) and n_samples < k:
-        raise ValueError(f"n_niches: expected at most as many niches as samples ({n_samples}), got {k}")
-    if seed is None:
-        seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    elif not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
-    return CvtJob(
-        space=space,
-        k=k,
-        n_samples=n_samples,
-        seed=int(seed),
-        p=p,
-        iterations=iterations,
-        tolerance=tolerance,
-        array=array,
-        method=method,
-        start=_checked_start(start, method, space, k),
-        threads=threads,
-    )
+        space.check_bounded("space")
+        p = checked_p(self.p)
+        threads = checked_threads(self.threads)
+        array = None
+        if callable(self.samples):
+            space = with_sampler(space, self.samples)
+        elif self.samples is not None:
+            array = _checked_samples(space, self.samples)
+        k = checked_count("n_niches", n_niches)
+        method = default_method(space, p, fixed=array is not None) if self.method is None else self.method
+        _check_method(method, space, p, array is not None)
+        iterations, tolerance = self._when_to_stop(method)
+        return CvtJob(
+            space=space,
+            k=k,
+            n_samples=self._checked_n_samples(method, k, array),
+            seed=checked_seed(self.seed),
+            p=p,
+            iterations=iterations,
+            tolerance=tolerance,
+            array=array,
+            method=method,
+            start=_checked_start(self.start, method, space, k),
+            threads=threads,
+        )
+
+    def _when_to_stop(self, method: str) -> tuple[int, float]:
+        """Iterations and tolerance."""
+        iterations, tolerance = _DEFAULTS[method]
+        if self.iterations is not None:
+            iterations = checked_count("iterations", self.iterations, least=0)
+        if method in SEQUENCES and (iterations or self.start is not None):
+            raise ValueError(f"iterations, start: {method} centroids are taken as they are; leave them out")
+        if self.tolerance is not None:
+            tolerance = as_float("tolerance", self.tolerance, "a number of at least 0")
+        if not tolerance >= 0.0:
+            raise ValueError(f"tolerance: expected a number of at least 0, got {tolerance!r}")
+        return iterations, tolerance
+
+    def _checked_n_samples(self, method: str, k: int, array: Floats | None) -> int:
+        n_samples = self.n_samples
+        if n_samples is not None:
+            n_samples = checked_count("n_samples", n_samples)
+            if method in SEQUENCES:
+                raise ValueError(f"n_samples: {method} centroids need none; leave it out")
+            if method == "exact":
+                raise ValueError(
+                    "n_samples: the exact method draws none (it is the default for two uniformly sampled features); "
+                    "leave it out, or choose the method 'fresh' or 'lloyd'"
+                )
+        if array is not None:
+            if n_samples is not None and n_samples != len(array):
+                raise ValueError(f"n_samples: {n_samples} given, but samples has {len(array)} rows; leave it out")
+            n_samples = len(array)
+        n_samples = n_samples or default_n_samples(k)
+        if method not in ("exact", *SEQUENCES) and n_samples < k:
+            raise ValueError(f"n_niches: expected at most as many niches as samples ({n_samples}), got {k}")
+        return n_samples
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.cvt import plan
+from tesselite.tessellation.cvt import CvtJob, CvtOptions
 
 # Fixed samples: an iteration, on average over twenty, costs this share of looking all samples up in a new index.
 _SHARE_OF_LOOK_UP = {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5, 6: 0.35, 8: 0.35, 10: 0.4}
@@ -51,25 +51,27 @@ def forecast(
     Takes about half a second (and the compilation, the first time). `fixed_samples`: an array of samples is given.
     Raises ValueError for what `cvt` would refuse.
     """
-    method = method or ("lloyd" if fixed_samples else None)
-    job = plan(space, n_niches, n_samples, 0, p, iterations, method=method, threads=threads)
-    n_niches, n_samples, p, iterations, method, threads = (
-        job.k, job.n_samples, job.p, job.iterations, job.method, job.threads
-    )  # fmt: skip
-    d = space.n
-    memory = 8 * n_niches * d * 6
-    if method == "exact":
-        seconds = iterations * n_niches * 1.5e-6 / threads
-        memory += 8 * n_niches * 16
-        n_samples = 0
+    options = CvtOptions(
+        n_samples, 0, p, iterations, method=method or ("lloyd" if fixed_samples else None), threads=threads
+    )
+    return forecast_of(options.job(space, n_niches), fixed_samples)
+
+
+def forecast_of(job: CvtJob, fixed_samples: bool = False) -> Forecast:
+    """`forecast` of a checked construction."""
+    d, n_samples = job.space.n, 0 if job.method == "exact" else job.n_samples
+    memory = 8 * job.k * d * 6
+    if job.method == "exact":
+        seconds = job.iterations * job.k * 1.5e-6 / job.threads
+        memory += 8 * job.k * 16
     else:
-        seconds = _look_up_seconds(space, n_niches, p, threads) * n_samples * iterations
-        if method == "lloyd":
-            if p == 2.0:
+        seconds = _look_up_seconds(job.space, job.k, job.p, job.threads) * n_samples * job.iterations
+        if job.method == "lloyd":
+            if job.p == 2.0:
                 seconds *= _SHARE_OF_LOOK_UP.get(d, 0.45)
             # Many dimensions: single precision, one copy.
             memory += n_samples * (
-                8 * (2 * d + 6) if d <= 10 or p != 2.0 else 4 * d * (2 if fixed_samples else 1) + 150
+                8 * (2 * d + 6) if d <= 10 or job.p != 2.0 else 4 * d * (2 if fixed_samples else 1) + 150
             )
         else:
             memory += 8 * n_samples * (d + 3)
@@ -82,9 +84,9 @@ def forecast(
         )
     if seconds > 3600:
         warnings.append(f"takes about {seconds / 3600:.1f} hours: use fewer samples, niches or iterations")
-    if method == "lloyd" and n_samples < 10 * n_niches:
-        warnings.append(f"{n_samples / n_niches:.1f} samples a niche are few: at least 10 are advisable")
-    return Forecast(method, n_samples, iterations, seconds, int(memory), available, tuple(warnings))
+    if job.method == "lloyd" and n_samples < 10 * job.k:
+        warnings.append(f"{n_samples / job.k:.1f} samples a niche are few: at least 10 are advisable")
+    return Forecast(job.method, n_samples, job.iterations, seconds, int(memory), available, tuple(warnings))
 
 
 def _look_up_seconds(space: FeatureSpace, n_niches: int, p: float, threads: int) -> float:

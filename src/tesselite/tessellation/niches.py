@@ -91,27 +91,18 @@ class Cvt(_OfCentroids):
 
     def job(self, space: FeatureSpace, seed: int, threads: int | None = None) -> CvtJob:
         """What constructing it over this space will do; ValueError if that is not possible."""
-        from tesselite.tessellation.cvt import plan
+        from tesselite.tessellation.cvt import CvtOptions
 
-        return plan(space, self.n_niches, self.n_samples, seed, self.p, method=self.method, threads=threads)
+        options = CvtOptions(self.n_samples, seed, self.p, method=self.method, threads=threads)
+        return options.job(space, self.n_niches)
 
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Tessellation:
         """Construct it, or find it in the cache."""
-        from tesselite.tessellation.cvt import cvt
+        from tesselite.tessellation.cvt import construct
 
-        return cvt(
-            space,
-            self.n_niches,
-            n_samples=self.n_samples,
-            seed=seed,
-            p=self.p,
-            method=self.method,
-            on_iteration=progress,
-            threads=threads,
-            cache=True,
-        )
+        return construct(self.job(space, seed, threads), progress, cache=True)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""

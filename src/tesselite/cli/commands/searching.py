@@ -1,0 +1,223 @@
+"""The commands that search, `run`, `resume` and `replay`, and `problems`, which lists what they can search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tesselite.cli.options import (
+    CheckpointOption,
+    JsonOption,
+    OnWorkers,
+    QuietOption,
+    SeedOption,
+    TrustOption,
+    command,
+    trust,
+    whole,
+)
+
+
+def _grid(text: str) -> list[int] | int:
+    """Cells per feature: 64, or 64x32x8."""
+    cells = [whole(part) for part in text.lower().split("x")]
+    return cells[0] if len(cells) == 1 else cells
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemsOptions:
+    """The options of `problems`."""
+
+    as_json: JsonOption = False
+
+
+@command
+def problems(options: ProblemsOptions) -> None:
+    """List the built-in problems, and say how to use your own."""
+    from tesselite.cli.look import show_problems
+
+    show_problems(options.as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """The options of `run`; None stands for the default, or for what the paper did."""
+
+    problem: Annotated[str, typer.Argument(help="A built-in problem (see `tesselite problems`) or module:name.")]
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the run; runs/PROBLEM-SEED by default.")
+    ] = None
+    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="A CVT with K niches.")] = None
+    grid: Annotated[
+        Any,
+        typer.Option(parser=_grid, metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
+    ] = None
+    cells: Annotated[
+        str | None,
+        typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal"),
+    ] = None
+    grow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid), "
+            "adaptive or clusters; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
+        ),
+    ] = None
+    population: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="A population without niches: dns, nslc or rts; options as in dns:size=1024,k=3.",
+        ),
+    ] = None
+    centroids: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of centroids instead, as `tesselite cvt --problem` makes it; .npy, .dat and .txt hold them in "
+            "the units of the features."
+        ),
+    ] = None
+    tessellation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:CLASS[:NAME=VALUE,...]",
+            help="A tessellation of yours instead, a subclass of tesselite.Tessellation, and its arguments.",
+        ),
+    ] = None
+    samples: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Samples for the CVT. Default: 10 per niche, at least 25,000."),
+    ] = None
+    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance of the CVT.")] = 2.0
+    method: Annotated[
+        str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd. Default: chosen automatically.")
+    ] = None
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The paper's settings; options given beside it take precedence.")
+    ] = False
+    evaluations: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="The budget; accepts 1e6. 100000 by default.")
+    ] = None
+    initial: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Random solutions before the first offspring; 1000 by default."),
+    ] = None
+    batch_size: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Offspring per batch. Default: 200, or what suits the emitter."),
+    ] = None
+    variation: Annotated[
+        str | None,
+        typer.Option(
+            help="gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
+        ),
+    ] = None
+    emitter: Annotated[
+        str | None,
+        typer.Option(
+            help="Which solutions come next. uniform or curiosity, with an operator as in --variation "
+            "(curiosity:gaussian:0.1): robust, for any solutions. cma_mae (alpha=0.01,emitters=15,batch=36): real "
+            "vectors and 50 or more evaluations per niche. cma_me: likewise, for comparison. Default: uniform."
+        ),
+    ] = None
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Known designs to evaluate first: a run, an archive of any tessellation, or a .parquet, .csv, .npy or "
+            ".npz file of solutions.",
+        ),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole,
+            metavar="N",
+            help="Stop if neither coverage nor QD score has risen in N evaluations. Default: spend the budget.",
+        ),
+    ] = None
+    rise: Annotated[
+        float | None, typer.Option(help="With --patience: the share by which one of them has to rise. Default: 0.01.")
+    ] = None
+    seed: SeedOption = None
+    on: OnWorkers
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="On workers: insert each result at once, wait for no batch.")
+    ] = False
+    islands: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="N searches side by side that exchange elites; for very quick problems."),
+    ] = None
+    exchange: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole, metavar="N", help="Evaluations of an island between exchanges; 20 in all by default."
+        ),
+    ] = None
+    checkpoint_seconds: CheckpointOption = 30.0
+    report: Annotated[
+        bool, typer.Option("--report", help="Also write the interactive page, DIR/report.html (see `report`).")
+    ] = False
+    quiet: QuietOption = False
+    as_json: JsonOption = False
+
+
+@command
+def run(options: RunOptions) -> None:
+    """Illuminate a problem: fill an archive with the best solution of every kind."""
+    from tesselite.cli.running import run_problem
+
+    run_problem(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResumeOptions:
+    """The options of `resume`."""
+
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")]
+    evaluations: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Extend the budget to this many evaluations."),
+    ] = None
+    on: OnWorkers
+    checkpoint_seconds: CheckpointOption = 30.0
+    other_version: Annotated[
+        bool,
+        typer.Option("--other-version", help="Continue a run that another version of tesselite started."),
+    ] = False
+    quiet: QuietOption = False
+    as_json: JsonOption = False
+
+
+@command
+def resume(options: ResumeOptions) -> None:
+    """Continue a run that was interrupted, or extend a finished one.
+
+    It has the same workers, timeout and retries as before, unless you give others. --workers 0 evaluates in this
+    process, --timeout inf sets no limit.
+    """
+    from tesselite.cli.running import resume_run
+
+    resume_run(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions:
+    """The options of `replay`."""
+
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an asynchronous run.")]
+    trust: TrustOption = False
+    as_json: JsonOption = False
+
+
+@command
+def replay(options: ReplayOptions) -> None:
+    """Repeat an asynchronous run from its log, without evaluating, and compare the archive with the one it left."""
+    from tesselite.cli.running import replay_run
+
+    trust(options.trust, options.folder)
+    replay_run(options.folder, options.as_json)

@@ -1,0 +1,101 @@
+"""The commands that carry out studies of many trials: `reproduce` and `bench`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tesselite.cli.options import ResultsOption, TrialOptions, command, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions:
+    """The options of `reproduce`."""
+
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
+            "rounding-hexapod, concept, unbounded or all."
+        ),
+    ]
+    out: ResultsOption
+    trials: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Trials of each pair; the paper's 30 or 20 by default."),
+    ] = None
+    evaluations: Annotated[
+        int | None, typer.Option(parser=whole, metavar="E", help="Evaluations of each trial; the paper's by default.")
+    ] = None
+    descriptors: Annotated[
+        str,
+        typer.Option(
+            "--descriptors",
+            "--pairs",
+            metavar="D,D",
+            help="Only these descriptors or pairs, as 2d,20d or cvt-6d,grid-6d-released.",
+        ),
+    ] = ""
+    cvt_samples: Annotated[
+        int | None, typer.Option(parser=whole, metavar="K", help="Samples of each CVT; the paper's where they fit.")
+    ] = None
+    centroids: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also run CVTs whose centroids are in this folder, as *_K_D.dat."),
+    ] = None
+    reuse: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Take over trials of the same settings from another reproduction."),
+    ] = None
+    quick: Annotated[bool, typer.Option("--quick", help="The whole chain at a tiny scale, in a few minutes.")] = False
+    how: TrialOptions
+
+
+@command
+def reproduce(options: ReproduceOptions) -> None:
+    """Reproduce the paper: run what is missing of a study and set its numbers beside ours. Stop and continue freely."""
+    from tesselite.cli.reproducing import reproduce_study
+
+    reproduce_study(options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """The options of `bench`."""
+
+    benchmarks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[BENCHMARK]...",
+            help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50), "
+            "lp-rastrigin-10, lp-flat-10, arm, spiral, hexapod, maze. Default: all.",
+        ),
+    ] = None
+    out: ResultsOption
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            "-a",
+            metavar="NAME",
+            help="gaussian, iso_line, cma_me, cma_mae, cma_mae_published, paper (the paper's operator, where there is "
+            "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
+        ),
+    ] = None
+    trials: Annotated[int, typer.Option(parser=whole, metavar="N", help="Trials of each, with different seeds.")] = 5
+    evaluations: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="E", help="Evaluations of each trial. Default: the benchmark's."),
+    ] = None
+    how: TrialOptions
+
+
+@command
+def bench(options: BenchOptions) -> None:
+    """Compare algorithms on the field's public benchmarks, beside published figures. Stop and continue freely."""
+    from tesselite.cli.benchmarking import run_benchmarks
+
+    run_benchmarks(options)

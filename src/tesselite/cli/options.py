@@ -1,0 +1,186 @@
+"""How commands declare their options, and the options that several of them share.
+
+A command is a function of one frozen record; the record's fields are its options, declared once and passed on as one
+value. What the commands do is in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+_Record = TypeVar("_Record")
+
+
+def command(function: Callable[[_Record], None]) -> Callable[..., None]:
+    """The same function as typer wants it: with a parameter for each field of the record that it takes.
+
+    A field that is a record itself stands for its fields.
+    """
+    record = next(iter(get_type_hints(function).values()))
+    parameters = list(_parameters(record))
+
+    def called(**given: Any) -> None:
+        function(_filled(record, given))
+
+    called.__name__, called.__doc__, called.__module__ = function.__name__, function.__doc__, function.__module__
+    called.__annotations__ = {one.name: one.annotation for one in parameters}
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
+def _parameters(record: type) -> Iterator[inspect.Parameter]:
+    types = get_type_hints(record, include_extras=True)
+    for one in fields(record):
+        if is_dataclass(types[one.name]):
+            yield from _parameters(types[one.name])
+        else:
+            default = inspect.Parameter.empty if one.default is MISSING else one.default
+            yield inspect.Parameter(
+                one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[one.name]
+            )
+
+
+def _filled(record: Any, given: dict[str, Any]) -> Any:
+    types = get_type_hints(record)
+    return record(
+        **{
+            one.name: _filled(types[one.name], given) if is_dataclass(types[one.name]) else given[one.name]
+            for one in fields(record)
+        }
+    )
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def whole(text: str | int) -> int:
+    """A whole number, written as 1000000, 1_000_000 or 1e6."""
+    text = str(text)  # a default comes as the number itself
+    try:
+        value = float(text)
+        if value.is_integer() and abs(value) < 2**63:
+            return int(text) if text.lstrip("+-").isdigit() else int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
+
+
+def split_names(text: str) -> list[str]:
+    """The names in a list that commas separate; none in an empty one."""
+    return [name.strip() for name in text.split(",")] if text else []
+
+
+class FigureFormat(StrEnum):
+    """What a figure can be written as."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+# -- options of several commands ---------------------------------------------------------------------------------------
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress and no summary; what was asked for is printed.")
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(help="Threads for compiled work; all cores by default. Results do not depend on it."),
+]
+TrustOption = Annotated[
+    bool,
+    typer.Option("--trust", help="Import the problem that a run names, which runs its file. It is remembered."),
+]
+SeedOption = Annotated[
+    int | None, typer.Option(parser=whole, metavar="N", help="Same seed, same result; drawn if not given.")
+]
+CheckpointOption = Annotated[float, typer.Option("--checkpoint", metavar="SECONDS", help="Save at least this often.")]
+FigureOption = Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")]
+ResultsOption = Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")]
+
+
+def _one_of(workers: int | None, dask: str | None) -> int | str | None:
+    """The workers that one of --workers and --dask names."""
+    if workers is not None and dask is not None:
+        raise ValueError("expected only one of --workers and --dask, got both")
+    return workers if dask is None else dask
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnWorkers:
+    """Where evaluations are done."""
+
+    threads: ThreadsOption = None
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Results do not depend on it."),
+    ] = None
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N."),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Abort an evaluation after SECONDS (workers only). Default: no limit."),
+    ] = None
+    retries: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Retries for an evaluation that fails or whose worker dies (workers only). Default: 2."
+        ),
+    ] = None
+
+    @property
+    def where(self) -> int | str | None:
+        """The number of processes, or the address of a cluster."""
+        return _one_of(self.workers, self.dask)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialOptions:
+    """How the trials of a study are carried out, and how it is reported."""
+
+    workers: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Trials at a time; as many as cores by default.")
+    ] = None
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
+    ] = None
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False
+    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False
+    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False
+    kind: FigureOption = FigureFormat.PNG
+    quiet: QuietOption = False
+    as_json: JsonOption = False
+
+    @property
+    def where(self) -> int | str | None:
+        """The number of processes, or the address of a cluster."""
+        return _one_of(self.workers, self.dask)
+
+    def check(self, trials: int | None) -> None:
+        """ValueError for what makes no sense."""
+        if trials is not None and trials < 1:
+            raise ValueError(f"--trials: expected at least 1, got {trials}")
+        if self.workers is not None and self.workers < 1:
+            raise ValueError(f"--workers: expected at least 1, got {self.workers}")
+        if self.forecast and self.report:
+            raise ValueError("--forecast: expected without --report; one says what is to come, the other what there is")
+
+
+def trust(given: bool, *folders: Path) -> None:
+    """Agree to import the problems that these runs name, if so given."""
+    from tesselite.cli.look import trust_problem
+
+    for folder in folders if given else ():
+        trust_problem(folder)
