@@ -9,7 +9,7 @@ import numpy as np
 
 import tesselite as tl
 from tesselite.assessment.scenarios import assess_run
-from tesselite.problems.user_function import FunctionProblem
+from tesselite.problems.user_function import FunctionProblem, Statement
 from tesselite.runs.run import run
 from tesselite.spaces.features import FeatureSpace
 
@@ -57,9 +57,7 @@ def evaluate(rows: Any, scenario: str | None) -> Any:
 def walk() -> Walk:
     """The problem; a spec `report_runs:walk` finds it."""
     features = FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)})
-    return Walk(
-        evaluate, solutions=tl.Box(3), features=features, direction="min", scenarios=SCENARIOS, batch=True, name="walk"
-    )
+    return Walk(evaluate, Statement(tl.Box(3), features, direction="min", scenarios=SCENARIOS), batch=True, name="walk")
 
 
 def named_walk() -> Walk:
@@ -74,8 +72,7 @@ def bowl(n: int, names: tuple[str, ...] | None = None) -> FunctionProblem:
     space = FeatureSpace(dict.fromkeys(names or tuple(f"f{i}" for i in range(n)), (0.0, 1.0)))
     return FunctionProblem(
         lambda rows: (1.0 - ((rows - 0.4) ** 2).mean(axis=1), rows),
-        solutions=tl.Box(n),
-        features=space,
+        Statement(tl.Box(n), space),
         batch=True,
         name="bowl",
     )
@@ -102,9 +99,7 @@ def numbers_run(
     folder: Path, function: Any, features: FeatureSpace, width: int = 3, high: Any = 1.0, **options: Any
 ) -> Path:
     """A finished run of a function of rows in a box, the unit box by default, which no name finds again."""
-    problem = FunctionProblem(
-        function, solutions=tl.Box(width, 0.0, high), features=features, batch=True, name=folder.name
-    )
+    problem = FunctionProblem(function, Statement(tl.Box(width, 0.0, high), features), batch=True, name=folder.name)
     options = {"evaluations": 600, "initial": 300, "seed": 1, "n_niches": 60, **options}
     problem.spec = folder.name
     run(problem, out=folder, **options)

@@ -12,7 +12,7 @@ from numba import njit
 from typer.testing import CliRunner
 
 import tesselite as tl
-from tesselite.problems.user_function import FunctionProblem
+from tesselite.problems.user_function import FunctionProblem, Statement
 from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.report.page.run_data import describe_run, read_run
 from tesselite.runs.plan import fingerprint
@@ -43,7 +43,7 @@ def gear_function(x):
 
 def gear(records=KINDS):
     return FunctionProblem(
-        gear_function, solutions=tl.Box(3), features=tl.FeatureSpace.unit(2), records=records, name="gear"
+        gear_function, Statement(tl.Box(3), tl.FeatureSpace.unit(2), records=Records(records)), name="gear"
     )
 
 

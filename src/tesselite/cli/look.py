@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,8 @@ from tesselite.base.terminal import one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from tesselite.archive.archive import Archive
+    from tesselite.archive.archive import Archive, Elites
+    from tesselite.runs.plan import Plan
     from tesselite.search.map_elites import Change
 
 _FORMATS = ("csv", "npz", "parquet")
@@ -94,12 +92,10 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import run_archive
     from tesselite.search.map_elites import saved_changes
-    from tesselite.tessellation.growing import Growing
 
     folder = RunFolder.open(path)
     stored = folder.read()
-    plan = stored.plan
-    rows = folder.read_progress()
+    plan, rows = stored.plan, folder.read_progress()
     archive, saved = None, 0
     changes: list[Change] = []
     if folder.archive_file.exists():
@@ -116,14 +112,8 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         "evaluations": done,
         "budget": plan.evaluations,
         "finished": finished,
-        "seed": plan.seed,
-        "emitter": plan.emitter,
-        "initial": plan.initial,
-        "start": plan.start and plan.start.to_dict(),
-        "batch_size": plan.batch_size,
-        "niches": plan.niches.to_dict(),
+        **_plan_figures(plan),
         "changes": [asdict(change) for change in changes],
-        "execution": plan.execution.to_dict(),
         "version": stored.version,
         "seconds_search": seconds,
     }
@@ -136,21 +126,40 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     if archive is not None:
         about |= _figures(archive)
         lines += _archive_lines(archive)
-    lines += [
-        ("niches", plan.niches.label),
-        *(_growth_lines(archive, changes) if archive is not None and isinstance(plan.niches, Growing) else []),
-        ("emitter", plan.emitter),
-        ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
-        ("seed", str(plan.seed)),
-        *((name.lower(), text) for name, text in plan.execution.shown()),
-        ("tesselite", stored.version),
-    ]
+    lines += [*_plan_lines(plan, archive, changes), ("tesselite", stored.version)]
     if stopped := stored.stopped(done):
         about["stopped"] = stopped
         lines.append(("stopped early", one_line(stopped)))
     if about["state"] == "not finished":
         lines.append(("continue", plan.how_to_resume(path)))
     return about, lines
+
+
+def _plan_figures(plan: Plan) -> dict[str, Any]:
+    """What a run is, as JSON."""
+    return {
+        "seed": plan.seed,
+        "emitter": plan.emitter,
+        "initial": plan.initial,
+        "start": plan.start and plan.start.to_dict(),
+        "batch_size": plan.batch_size,
+        "niches": plan.niches.to_dict(),
+        "execution": plan.execution.to_dict(),
+    }
+
+
+def _plan_lines(plan: Plan, archive: Archive | None, changes: list[Change]) -> list[tuple[str, str]]:
+    """What a run is, and how its niches have changed, for people."""
+    from tesselite.tessellation.growing import Growing
+
+    return [
+        ("niches", plan.niches.label),
+        *(_growth_lines(archive, changes) if archive is not None and isinstance(plan.niches, Growing) else []),
+        ("emitter", plan.emitter),
+        ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
+        ("seed", str(plan.seed)),
+        *((name.lower(), text) for name, text in plan.execution.shown()),
+    ]
 
 
 def _growth_lines(archive: Archive, changes: list[Change]) -> list[tuple[str, str]]:
@@ -206,10 +215,7 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
 
     The format is `to`, or what the file's ending says, or CSV.
     """
-    import numpy as np
-
     from tesselite.archive.file import save_archive
-    from tesselite.assessment.tables import as_text
     from tesselite.base.atomic import write_atomically
     from tesselite.runs.folder import check_output, not_linked
 
@@ -217,52 +223,61 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
         check_output("--out", out)
         if out.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} is the archive to export; choose another file")
-    ending = out.suffix.removeprefix(".") if out is not None else ""
-    if to and ending in _FORMATS and ending != to:
-        raise ValueError(f"--out: expected a file that ends in .{to}, or another --to, got {out}")
-    if to is None and out is not None and ending not in _FORMATS:
-        raise ValueError(f"--out: expected a file that ends in .csv, .npz or .parquet, or --to, got {out}")
-    to = to or ending or "csv"
+    to = _format(to, out)
     archive = _archive(path)
     file = out or not_linked((path if path.is_dir() else path.parent) / f"elites.{to}")
     check_output("--out", file)
     elites = archive.elites()
     if to == "parquet":
         save_archive(archive, file)
-    elif to == "npz":
-        recorded: dict[str, Any] = {
-            f"record {name}": values.astype(str) if values.dtype.kind == "O" else values
-            for name, values in elites.records.items()
-        }
-
-        def write_arrays(part: Path) -> None:
-            with part.open("wb") as stream:
-                np.savez_compressed(
-                    stream,
-                    niches=elites.niches,
-                    fitness=elites.fitness,
-                    features=elites.features,
-                    solutions=elites.solutions,
-                    evaluations=elites.evaluations,
-                    feature_names=np.array(elites.feature_names),
-                    **recorded,
-                )
-
-        write_atomically(file, write_arrays)
     else:
-        columns = elites.columns()
-
-        def cells(values: npt.NDArray[Any]) -> Iterator[Any]:
-            return (as_text(value) if isinstance(value, str) else value for value in values.tolist())
-
-        def write_rows(part: Path) -> None:
-            with part.open("w", newline="", encoding="utf-8") as stream:
-                writer = csv.writer(stream)
-                writer.writerow(map(as_text, columns))
-                writer.writerows(zip(*map(cells, columns.values()), strict=True))
-
-        write_atomically(file, write_rows)
+        write = _write_arrays if to == "npz" else _write_rows
+        write_atomically(file, lambda part: write(elites, part))
     if as_json:
         print_json({"out": str(file), "format": to, "elites": len(elites)})
     else:
         typer.echo(one_line(f"{len(elites):,} elites: {file}"))
+
+
+def _format(to: str | None, out: Path | None) -> str:
+    """The format to export to."""
+    ending = out.suffix.removeprefix(".") if out is not None else ""
+    if to and ending in _FORMATS and ending != to:
+        raise ValueError(f"--out: expected a file that ends in .{to}, or another --to, got {out}")
+    if to is None and out is not None and ending not in _FORMATS:
+        raise ValueError(f"--out: expected a file that ends in .csv, .npz or .parquet, or --to, got {out}")
+    return to or ending or "csv"
+
+
+def _write_arrays(elites: Elites, file: Path) -> None:
+    import numpy as np
+
+    recorded: dict[str, Any] = {
+        f"record {name}": values.astype(str) if values.dtype.kind == "O" else values
+        for name, values in elites.records.items()
+    }
+    with file.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            niches=elites.niches,
+            fitness=elites.fitness,
+            features=elites.features,
+            solutions=elites.solutions,
+            evaluations=elites.evaluations,
+            feature_names=np.array(elites.feature_names),
+            **recorded,
+        )
+
+
+def _write_rows(elites: Elites, file: Path) -> None:
+    from tesselite.assessment.tables import as_text
+
+    columns = elites.columns()
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(map(as_text, columns))
+        shown = (
+            [as_text(value) if isinstance(value, str) else value for value in values.tolist()]
+            for values in columns.values()
+        )
+        writer.writerows(zip(*shown, strict=True))

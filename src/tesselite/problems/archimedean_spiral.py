@@ -14,7 +14,7 @@ from tesselite.compiled.blocks import native_block
 from tesselite.compiled.fast_math import sincos
 from tesselite.compiled.kernels import kernel
 from tesselite.problems.problem import Problem
-from tesselite.problems.user_function import CompiledProblem
+from tesselite.problems.user_function import CompiledProblem, Statement
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Box, Rows
 
@@ -78,14 +78,11 @@ def spiral(variable: str = "angle", *, features: str = "euclidean") -> Problem:
     longest = float(arc_length(LARGEST))
     if by_length:
         end, start = longest, float(arc_length(START))
+    space = FeatureSpace({"arc length": (0.0, longest)} if geodesic else {"x": (-bound, bound), "y": (-bound, bound)})
     made = CompiledProblem(
         "spiral",
         lambda scenario: _make_block(by_length, geodesic),
-        solutions=_FromOnePoint(end, start),
-        features=FeatureSpace(
-            {"arc length": (0.0, longest)} if geodesic else {"x": (-bound, bound), "y": (-bound, bound)}
-        ),
-        floor=0.0,
+        Statement(_FromOnePoint(end, start), space, floor=0.0),
     )
     made.variant = f"{variable} {features}"
     made.spec = f"spiral:{variable},features={features}"

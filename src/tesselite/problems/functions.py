@@ -13,7 +13,7 @@ from numba import carray
 from tesselite.compiled.blocks import native_block
 from tesselite.compiled.fast_math import sincos
 from tesselite.problems.problem import Problem
-from tesselite.problems.user_function import CompiledProblem
+from tesselite.problems.user_function import CompiledProblem, Statement
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Box
 
@@ -58,10 +58,12 @@ def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
     made = CompiledProblem(
         name,
         lambda scenario: make_block(n),
-        solutions=Box(n, -LIMIT, LIMIT),
-        features=FeatureSpace({"x0": (-LIMIT, LIMIT), "x1": (-LIMIT, LIMIT)}),
-        direction="min",
-        floor=worst * n,
+        Statement(
+            solutions=Box(n, -LIMIT, LIMIT),
+            features=FeatureSpace({"x0": (-LIMIT, LIMIT), "x1": (-LIMIT, LIMIT)}),
+            direction="min",
+            floor=worst * n,
+        ),
     )
     made.spec = f"{name}:{n}"
     return made

@@ -17,7 +17,7 @@ from tesselite.compiled.blocks import native_block
 from tesselite.compiled.fast_math import sincos_turns
 from tesselite.compiled.kernels import kernel
 from tesselite.problems.problem import Problem
-from tesselite.problems.user_function import CompiledProblem
+from tesselite.problems.user_function import CompiledProblem, Statement
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Reals
 
@@ -104,9 +104,7 @@ def lp(function: str = "sphere", *, n: int = 100, features: int = 2) -> Problem:
     made = CompiledProblem(
         "lp",
         lambda scenario: _make_block(loss, worst, n, features),
-        solutions=Reals(n),
-        features=FeatureSpace({f"block {i}": (-bound, bound) for i in range(features)}),
-        floor=0.0,
+        Statement(Reals(n), FeatureSpace({f"block {i}": (-bound, bound) for i in range(features)}), floor=0.0),
     )
     made.variant = function
     made.spec = f"lp:{function},n={n},features={features}"

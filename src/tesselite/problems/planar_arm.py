@@ -18,7 +18,7 @@ from numba import carray
 from tesselite.compiled.blocks import native_block
 from tesselite.compiled.fast_math import sincos, sincos_turns
 from tesselite.problems.problem import Problem
-from tesselite.problems.user_function import CompiledProblem
+from tesselite.problems.user_function import CompiledProblem, Statement
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Box, Reals
 
@@ -129,9 +129,7 @@ def arm(joints: int = 10) -> Problem:
     made = PlanarArm(
         "arm",
         lambda scenario: make_block(joints),
-        solutions=Box(joints, 0.0, 1.0),
-        features=FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)}),
-        floor=0.0,
+        Statement(Box(joints, 0.0, 1.0), FeatureSpace({"x": (0.0, 1.0), "y": (0.0, 1.0)}), floor=0.0),
     )
     made.spec = f"arm:{joints}"
     return made
@@ -144,9 +142,7 @@ def arm_repertoire(joints: int = 100) -> Problem:
     made = _Repertoire(
         "arm_repertoire",
         lambda scenario: _repertoire_block(joints),
-        solutions=Reals(joints),
-        features=FeatureSpace({"x": (-joints, joints), "y": (-joints, joints)}),
-        floor=0.0,
+        Statement(Reals(joints), FeatureSpace({"x": (-joints, joints), "y": (-joints, joints)}), floor=0.0),
     )
     made.spec = f"arm_repertoire:{joints}"
     return made

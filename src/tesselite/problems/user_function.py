@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,56 +20,60 @@ from tesselite.base.standing_threads import in_parts
 from tesselite.base.threads import checked_threads
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
-from tesselite.spaces.records import Records, Values
+from tesselite.spaces.records import NO_RECORDS, Records, Values
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
-
-
-def _check(solutions: SolutionSpace, direction: str, floor: float | None, scenarios: Sequence[str]) -> None:
-    check_space("solutions", solutions)
-    if direction not in ("max", "min"):
-        raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
-    if isinstance(scenarios, str) or not isinstance(scenarios, Sequence):
-        raise ValueError(f"scenarios: expected a list of different names, got {shown(scenarios)}")
-    if not all(isinstance(name, str) and name and name != TRAINING for name in scenarios):
-        raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {scenarios!r}")
-    if len(set(scenarios)) != len(scenarios):
-        raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
-    if floor is not None and not np.isfinite(as_float("floor", floor, "a finite number or None")):
-        raise ValueError(f"floor: expected a finite number or None, got {floor!r}")
-
 
 _WRONG_SHAPE = "wrong shape"
 CHUNK = 64  # rows that a thread evaluates at a time
 _WORTH_THREADS = 1e-4  # seconds of work below which one thread does it all
 
 
-class FunctionProblem(Problem):
+@dataclass(frozen=True)
+class Statement:
+    """What a problem says of itself, whatever evaluates it; see `Problem`. ValueError if it makes no sense."""
+
+    solutions: SolutionSpace
+    features: FeatureSpace
+    direction: Direction = "max"
+    floor: float | None = None
+    scenarios: Sequence[str] = ()
+    records: Records = NO_RECORDS
+
+    def __post_init__(self) -> None:
+        scenarios = self.scenarios
+        check_space("solutions", self.solutions)
+        if self.direction not in ("max", "min"):
+            raise ValueError(f"direction: expected 'max' or 'min', got {self.direction!r}")
+        if isinstance(scenarios, str) or not isinstance(scenarios, Sequence):
+            raise ValueError(f"scenarios: expected a list of different names, got {shown(scenarios)}")
+        if not all(isinstance(name, str) and name and name != TRAINING for name in scenarios):
+            raise ValueError(f"scenarios: expected names other than {TRAINING!r}, got {scenarios!r}")
+        if len(set(scenarios)) != len(scenarios):
+            raise ValueError(f"scenarios: expected a list of different names, got {scenarios!r}")
+        if self.floor is not None and not np.isfinite(as_float("floor", self.floor, "a finite number or None")):
+            raise ValueError(f"floor: expected a finite number or None, got {self.floor!r}")
+
+
+class _Stated(Problem):
+    def __init__(self, name: str, statement: Statement) -> None:
+        self.name = name
+        self.solutions, self.features = statement.solutions, statement.features
+        self.direction = statement.direction
+        self.floor = None if statement.floor is None else float(statement.floor)
+        self.scenarios = tuple(statement.scenarios)
+        self.records = statement.records
+
+
+class FunctionProblem(_Stated):
     """A problem made from a Python function; see `problem`."""
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        solutions: SolutionSpace,
-        features: FeatureSpace,
-        direction: Direction = "max",
-        floor: float | None = None,
-        scenarios: Sequence[str] = (),
-        batch: bool = False,
-        name: str | None = None,
-        records: Records | Mapping[str, Any] | None = None,
+        self, function: Callable[..., Any], statement: Statement, *, batch: bool = False, name: str | None = None
     ) -> None:
-        _check(solutions, direction, floor, scenarios)
+        super().__init__(name or str(getattr(function, "__name__", type(function).__name__)), statement)
         self.function = function
-        self.solutions = solutions
-        self.features = features
-        self.direction = direction
-        self.floor = None if floor is None else float(floor)
-        self.scenarios = tuple(scenarios)
         self.batch = batch
-        self.records = records if isinstance(records, Records) else Records(records)
-        self._decode: Callable[[Rows], Any] = getattr(solutions, "decode", np.asarray)
-        self.name = name or str(getattr(function, "__name__", type(function).__name__))
+        self._decode: Callable[[Rows], Any] = getattr(self.solutions, "decode", np.asarray)
         self.__doc__ = function.__doc__
 
     def __call__(self, *args: Any, **options: Any) -> Any:
@@ -190,35 +195,22 @@ def _traceback(error: BaseException) -> str:
     return "" if isinstance(error, Invalid) else traceback.format_exc()
 
 
-class CompiledProblem(Problem):
+class CompiledProblem(_Stated):
     """A problem whose objective is a block of machine code (see `compiled.blocks`), compiled into the search loop."""
 
     def __init__(
         self,
         name: str,
         make_block: Callable[[int | None], Any],
-        *,
-        solutions: SolutionSpace,
-        features: FeatureSpace,
-        direction: Direction = "max",
-        floor: float | None = None,
-        scenarios: Sequence[str] = (),
+        statement: Statement,
         function: Callable[..., Any] | None = None,
-        records: Records | Mapping[str, Any] | None = None,
     ) -> None:
-        _check(solutions, direction, floor, scenarios)
-        if solutions.dtype != np.float64:
+        super().__init__(name, statement)
+        if self.solutions.dtype != np.float64:
             raise ValueError("solutions: a compiled problem needs rows of float64")
-        self.name = name
-        self.solutions = solutions
-        self.features = features
-        self.direction = direction
-        self.floor = None if floor is None else float(floor)
-        self.scenarios = tuple(scenarios)
-        self.function = function
-        self.records = records if isinstance(records, Records) else Records(records)
         if any(record.kind == "str" or record.shape for record in self.records.fields):
             raise ValueError("records: a compiled function records single numbers; expected float, int or bool")
+        self.function = function
         self._make_block = make_block
         self._blocks: dict[int | None, Any] = {}
 
@@ -317,50 +309,29 @@ def problem(
         >>> example.evaluate([[0.5, 0.5]]).features.tolist()
         [[1.0]]
     """
-    if isinstance(features, FeatureSpace):
-        if outside is not None:
-            raise ValueError("outside: expected none beside a FeatureSpace; give it to that one")
-        space = features
-    else:
-        space = FeatureSpace(features, outside="nearest" if outside is None else outside)
-
-    kept = Records(records)
+    if not isinstance(features, FeatureSpace):
+        features = FeatureSpace(features, outside="nearest" if outside is None else outside)
+    elif outside is not None:
+        raise ValueError("outside: expected none beside a FeatureSpace; give it to that one")
+    statement = Statement(solutions, features, direction, floor, scenarios, Records(records))
 
     def make(function: Callable[..., Any]) -> Problem:
         if not callable(function):
             raise TypeError(f"problem: expected a function to decorate, got {function!r}")
-        if hasattr(function, "py_func"):
-            if batch:
-                raise ValueError("batch: a compiled function takes one solution at a time; leave batch=True out")
-            return _compiled(function)
-        return FunctionProblem(
-            function,
-            solutions=solutions,
-            features=space,
-            direction=direction,
-            floor=floor,
-            scenarios=scenarios,
-            batch=batch,
-            name=name,
-            records=kept,
-        )
-
-    def _compiled(function: Any) -> Problem:
-        def make_block(scenario: int | None) -> Any:
-            from tesselite.compiled.blocks import block_of_function
-
-            return block_of_function(function, solutions.width, space.n, scenario, kept.width)
-
-        return CompiledProblem(
-            name or function.__name__,
-            make_block,
-            solutions=solutions,
-            features=space,
-            direction=direction,
-            floor=floor,
-            scenarios=scenarios,
-            function=function,
-            records=kept,
-        )
+        if not hasattr(function, "py_func"):
+            return FunctionProblem(function, statement, batch=batch, name=name)
+        if batch:
+            raise ValueError("batch: a compiled function takes one solution at a time; leave batch=True out")
+        return _compiled(function, name or function.__name__, statement)
 
     return make
+
+
+def _compiled(function: Any, name: str, statement: Statement) -> CompiledProblem:
+    def make_block(scenario: int | None) -> Any:
+        from tesselite.compiled.blocks import block_of_function
+
+        width, n_features = statement.solutions.width, statement.features.n
+        return block_of_function(function, width, n_features, scenario, statement.records.width)
+
+    return CompiledProblem(name, make_block, statement, function)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import checked_threads
-from tesselite.spaces.features import Sampler
+from tesselite.spaces.features import FeatureSpace, Sampler
 from tesselite.tessellation.samplers import Rows, with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
@@ -103,24 +103,11 @@ def measure_quality(
     if samples is not None:
         space = with_sampler(space, samples if callable(samples) else Rows(_checked_rows(samples, space.n)))
     rng = np.random.default_rng([checked_seed(seed), 0x9A11])  # not the stream that built the centroids
-    squares, total, n_seen = 0.0, 0.0, 0
-    farthest = 0.0
-    counts = np.zeros(k, np.int64)
-    few = np.empty((0, space.n))
-    chunk = max(1, min(n_samples, 20_000_000 // space.n))
-    while n_seen < n_samples:
-        points = space.to_unit(space.sample(min(chunk, n_samples - n_seen), rng))
-        found = _squares(tessellation, points, threads)
-        squares += float(found[0].sum())
-        total += float(np.sqrt(found[0]).sum())
-        farthest = max(farthest, float(found[0].max()))
-        counts += np.bincount(found[1], minlength=k)
-        n_seen += len(points)
-        few = points[:_RANDOM_SAMPLES] if len(few) == 0 else few
-    mean_square = squares / n_samples
+    seen = _sampled(tessellation, space, n_samples, rng, threads)
+    mean_square = seen.squares / n_samples
     random_points = space.sample(k, rng).clip(space.low, space.high)
-    by_random = _squares(VoronoiTessellation(space, random_points, p), few, threads)[0].mean()
-    volumes = counts / (n_samples / k)
+    by_random = _squares(VoronoiTessellation(space, random_points, p), seen.some, threads)[0].mean()
+    volumes = seen.counts / (n_samples / k)
     if space.n == 2 and space.uniform and p == 2.0:
         from tesselite.tessellation.cells import measure_cells
 
@@ -134,10 +121,10 @@ def measure_quality(
         n_niches=k,
         dims=space.n,
         p=p,
-        n_samples=int(n_samples),
+        n_samples=n_samples,
         mean_squared_distance=mean_square,
-        mean_distance=total / n_samples,
-        largest_distance=float(np.sqrt(farthest)),
+        mean_distance=seen.distances / n_samples,
+        largest_distance=float(np.sqrt(seen.largest_square)),
         ratio_to_random=float(mean_square / by_random) if by_random > 0.0 else 1.0,
         ratio_to_best=None if best is None else mean_square / best,
         volume_spread=spread,
@@ -148,6 +135,35 @@ def measure_quality(
         neighbour_mean=float(neighbours.mean()),
         neighbour_most=float(neighbours.max()),
     )
+
+
+class _Sampled(NamedTuple):
+    """Sums over samples: squared distances, distances; the largest square, samples per niche, and the first samples."""
+
+    squares: float
+    distances: float
+    largest_square: float
+    counts: npt.NDArray[np.int64]
+    some: Floats
+
+
+def _sampled(
+    tessellation: VoronoiTessellation, space: FeatureSpace, n_samples: int, rng: np.random.Generator, threads: int
+) -> _Sampled:
+    """Look fresh samples up, in parts: they may fill the memory."""
+    squares = distances = largest = 0.0
+    counts = np.zeros(tessellation.n_niches, np.int64)
+    some = np.empty((0, space.n))
+    chunk = max(1, min(n_samples, 20_000_000 // space.n))
+    for first in range(0, n_samples, chunk):
+        points = space.to_unit(space.sample(min(chunk, n_samples - first), rng))
+        found, niches = _squares(tessellation, points, threads)
+        squares += float(found.sum())
+        distances += float(np.sqrt(found).sum())
+        largest = max(largest, float(found.max()))
+        counts += np.bincount(niches, minlength=len(counts))
+        some = some if len(some) else points[:_RANDOM_SAMPLES]
+    return _Sampled(squares, distances, largest, counts, some)
 
 
 def describe(tessellation: VoronoiTessellation, quality: Quality | None = None) -> dict[str, Any]:
