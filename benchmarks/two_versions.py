@@ -1,6 +1,6 @@
 """The search loop of two versions of the source in turn: processor time of the same searches, on one thread.
 
-    python benchmarks/two_versions.py BEFORE/src AFTER/src [rounds]
+    python benchmarks/two_versions.py BEFORE/src AFTER/src [rounds] [word in the names of cases]
 
 Each version has a process of its own, which stays warm; of every case the best of all rounds counts, since what
 disturbs a measurement only ever makes it longer. The two are measured directly after each other, so that both meet
@@ -54,14 +54,14 @@ def cases():
         "arm, grid 64 x 64": loop(arm, tl.GridTessellation(arm.features, [64, 64])),
         "arm, 10,000 centroids in 2D": loop(arm, flat),
         "arm, 10,000 centroids, p = 3": loop(arm, centroids(arm.features, 10_000, p=3.0), EVALUATIONS // 4),
-        "six features, 10,000 centroids": loop(six, centroids(wide, 10_000), EVALUATIONS // 8),
+        "six features, 10,000 centroids": loop(six, centroids(wide, 10_000), EVALUATIONS // 2),
         "ask and tell, 4096 at a time": ask_tell,
     }
 
 
 def serve():
     """Run the case that each line of standard input names, and print the seconds of processor time it took."""
-    known = cases()
+    known = {name: run for name, run in cases().items() if sys.argv[-1] in name}
     for run in known.values():
         run()
     print("\n".join(known) + "\n", flush=True)
@@ -73,9 +73,10 @@ def serve():
 
 def main():
     sources, rounds = sys.argv[1:3], int(sys.argv[3]) if len(sys.argv) > 3 else 30
+    word = sys.argv[4] if len(sys.argv) > 4 else ""
     versions = [
         subprocess.Popen(
-            [sys.executable, __file__, "--serve"],
+            [sys.executable, __file__, "--serve", word],
             env={**os.environ, "PYTHONPATH": source},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

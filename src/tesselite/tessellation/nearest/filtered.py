@@ -162,7 +162,7 @@ def _unpacked(floats: Floats, ints: Ints) -> Filter:
     )
 
 
-@kernel()
+@kernel(allocates=False)
 def _length(y: Floats, first: int, n: int) -> float:
     """Length of y[first:first + n], in four sums: one would wait for itself."""
     a = b = c = e = 0.0
@@ -177,7 +177,7 @@ def _length(y: Floats, first: int, n: int) -> float:
     return np.sqrt((a + b) + (c + e))
 
 
-@kernel()
+@kernel(allocates=False)
 def _squared(points: Floats, row: int, floats: Floats, at: int) -> float:
     """The squared distance of the definition, the axes in order, to the centroid at floats[at:]."""
     square = 0.0
@@ -196,7 +196,7 @@ class Found(NamedTuple):
     limit: int
 
 
-@kernel()
+@kernel(allocates=False)
 def _challenge(
     points: Floats, row: int, f: Filter, c: int, champion: int, near: float, exact: float
 ) -> tuple[int, float, float]:
@@ -224,7 +224,7 @@ def _challenge(
     return champion, near, exact
 
 
-@kernel()
+@kernel(allocates=False)
 def _round_row(y: Floats, first: int, n: int, floats: Floats, halves: Shorts, at: int) -> float:
     """Round y[first:first + n] to integers, pairs of which go to halves[at:], a tile's height apart; the error."""
     per_step, step = floats[0], floats[1]
@@ -244,7 +244,7 @@ def _round_row(y: Floats, first: int, n: int, floats: Floats, halves: Shorts, at
     return np.sqrt(a + b)
 
 
-@kernel()
+@kernel(allocates=False)
 def _left_over(gaps: Floats, r: int, d: int, inside: float) -> float:
     """The length of what is left of row r of gaps (d, 6) beside parts of length `inside`."""
     a = b = 0.0
@@ -256,7 +256,7 @@ def _left_over(gaps: Floats, r: int, d: int, inside: float) -> float:
     return np.sqrt(max((a + b) - inside * inside, 0.0))
 
 
-@kernel()
+@kernel(allocates=False)
 def _prepare(points: Floats, first: int, n: int, f: Filter, s: Rounded) -> None:
     """Round rows first..first + n: their integers, their lengths, and the errors of their scores.
 
@@ -302,7 +302,7 @@ def _prepare(points: Floats, first: int, n: int, f: Filter, s: Rounded) -> None:
                 )
 
 
-@kernel()
+@kernel(allocates=False)
 def _enter_maxima(n: int, f: Filter, s: Rounded) -> None:
     """The largest scores of n rows in each group of panels: eight lanes a row, rows in sixes, groups one by one."""
     tiles = -(-n // ROWS)
@@ -320,7 +320,7 @@ def _enter_maxima(n: int, f: Filter, s: Rounded) -> None:
                 tile_maxima(s.xs, x_at, f.steps, f.panels, panel, f.bias, bias, s.maxima, to + t * ROWS * LANES)
 
 
-@kernel()
+@kernel(allocates=False)
 def _scale_row(r: int, x_at: int, stride: int, f: Filter, s: Rounded) -> None:
     """The maxima of a row that was scaled down, as `_enter_maxima`: with biases that are scaled down as well."""
     for c in range(f.n_panels * COLUMNS):
@@ -333,19 +333,20 @@ def _scale_row(r: int, x_at: int, stride: int, f: Filter, s: Rounded) -> None:
         row_maxima(s.xs, x_at, f.steps, f.panels, p * f.steps * 2 * COLUMNS, s.scaled, p * COLUMNS, s.maxima, to)
 
 
-@kernel()
+@kernel(allocates=False)
 def _limit(score: float) -> int:
     """A score that is surely not above the given one, as an integer of 32 bits; columns that do not exist are below."""
     return int(max(np.floor(score) - 1.0, LOWEST + 1.0))
 
 
-@kernel()
+@kernel(allocates=False)
 def _limit_of_square(near: float, r: int, f: Filter, s: Rounded) -> int:
     """The least score, by parts, of a centroid whose squared distance to row r may be as little as `near`."""
     return _limit((0.5 * s.scales[r] * (s.lengths[r] * s.lengths[r] - near) - s.errors[r]) / f.floats[2])
 
 
-@kernel()
+# Inlined: a call by tuples of arrays copies a hundred words to the stack, for every row.
+@kernel(allocates=False, forceinline=True)
 def _search_group(
     points: Floats,
     row: int,
@@ -375,7 +376,7 @@ def _search_group(
     return Found(champion, near, exact, limit)
 
 
-@kernel()
+@kernel(allocates=False, forceinline=True)
 def _among_groups(points: Floats, row: int, r: int, stride: int, f: Filter, s: Rounded) -> int:
     """The nearest centroid of a row, the block's row r, whose maxima are at maxima[r * LANES + group * stride:]."""
     d, at = points.shape[1], r * LANES

@@ -21,6 +21,8 @@ Ints = npt.NDArray[np.int64]
 
 _TREE_DIMENSIONS = 12  # a k-d tree prunes next to nothing in more
 
+_WORTH_THREADS = 1_000_000  # nanoseconds: starting threads takes some 200,000
+
 KINDS = ("brute", "tree", "table", "panels", "principal")
 
 
@@ -39,10 +41,10 @@ class Index:
         """Ids of the nearest centroids of (n, d) unit-scaled points, shape (n,)."""
         points = np.ascontiguousarray(unit_points, dtype=np.float64)
         out = np.empty(len(points), np.int64)
-        # Small batches are not worth a thread.
-        costs = {"table": 40, "tree": 500, "principal": 20 * len(self.centroids)}
-        work = len(points) * costs.get(self.kind, self.centroids.size)
-        threads = checked_threads(threads) if work > 2_000_000 else 1
+        # About how many nanoseconds a row takes, as measured in benchmarks/lookup.py.
+        k, size = self.centroids.shape[0], self.centroids.size
+        costs = {"table": 30, "tree": 1000, "principal": k, "panels": size // 64, "brute": size // 4}
+        threads = checked_threads(threads) if len(points) * costs[self.kind] > _WORTH_THREADS else 1
 
         def find(start: int, stop: int) -> None:
             self.lookup.find(points[start:stop], out[start:stop])
