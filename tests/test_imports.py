@@ -24,6 +24,7 @@ LAYERS = """
     problems
     emitters
     search
+    interop
     execution
     runs
     assessment

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from tesselite import emitters, problems
+    from tesselite import emitters, interop, problems
     from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
     from tesselite.archive.evaluation import Evaluation, Invalid
     from tesselite.assessment.metrics import measure, project, spread
@@ -73,6 +73,7 @@ _HOME = {
     "emitters": "emitters",
     "expanding": "tessellation.growing",
     "illuminate": "runs.run",
+    "interop": "interop",
     "lookup": "compiled.blocks",
     "measure": "assessment.metrics",
     "nslc": "tessellation.population",
@@ -90,7 +91,7 @@ _HOME = {
     "write_report": "report.page",
 }
 
-_MODULES = {"emitters", "plots", "problems", "variation"}
+_MODULES = {"emitters", "interop", "plots", "problems", "variation"}
 
 __all__ = [
     "Added",
@@ -127,6 +128,7 @@ __all__ = [
     "emitters",
     "expanding",
     "illuminate",
+    "interop",
     "lookup",
     "measure",
     "nslc",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.base.atomic import write_atomically
+from tesselite.base.spreadsheets import as_text
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -101,19 +102,6 @@ class Table:
             write_atomically(file, lambda part, text=text: part.write_text(text, encoding="utf-8"))  # type: ignore[misc]
             files.append(file)
         return files
-
-
-def as_text(text: str) -> str:
-    """Text that a spreadsheet would take for a formula, with an apostrophe before it; all other text as it is.
-
-    Names come from other people's problems and archives, and a formula may fetch or run things when a file is opened.
-    """
-    if text.startswith(("=", "+", "-", "@", "\t", "\r")):
-        try:
-            float(text)
-        except ValueError:
-            return f"'{text}"
-    return text
 
 
 def _csv_cell(cell: Any) -> Any:

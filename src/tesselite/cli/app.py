@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tesselite.cli.commands import assessing, looking, niches, searching, studying
+from tesselite.cli.commands import assessing, exchanging, looking, niches, searching, studying
 
 app = typer.Typer(
     name="tesselite",
@@ -29,6 +29,7 @@ for _made in (
     searching.replay,
     looking.info,
     looking.export,
+    exchanging.import_,
     looking.plot,
     looking.film,
     niches.cvt,
@@ -39,7 +40,7 @@ for _made in (
     studying.reproduce,
     studying.bench,
 ):
-    app.command(cls=assessing.SeveralAgainst if _made is assessing.compare else None)(_made)
+    app.command(_made.__name__.rstrip("_"), cls=assessing.SeveralAgainst if _made is assessing.compare else None)(_made)
 
 
 def _version(wanted: bool) -> None:

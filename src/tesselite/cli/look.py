@@ -210,10 +210,12 @@ def _archive_lines(archive: Archive) -> list[tuple[str, str]]:
     return lines
 
 
-def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) -> None:
-    """Write the elites as CSV, as NumPy arrays or as a Parquet file that holds its tessellation.
+def export_archive(
+    path: Path, to: str | None, out: Path | None, as_json: bool, *, negate: bool = False, lossy: bool = False
+) -> None:
+    """Write the elites as CSV, as NumPy arrays, as a Parquet file that holds its tessellation, or for another library.
 
-    The format is `to`, or what the file's ending says, or CSV.
+    The format is `to`, or what the file's ending says, or CSV. `negate` and `lossy` are for other libraries.
     """
     from tesselite.archive.file import save_archive
     from tesselite.base.atomic import write_atomically
@@ -223,6 +225,13 @@ def export_archive(path: Path, to: str | None, out: Path | None, as_json: bool) 
         check_output("--out", out)
         if out.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} is the archive to export; choose another file")
+    if to is not None and to not in _FORMATS:
+        from tesselite.cli.exchanging import export_to
+
+        export_to(_archive(path), path, to, out, negate, lossy, as_json)
+        return
+    if negate or lossy:
+        raise ValueError("--negate, --lossy: only valid with --to pyribs, qdax, pymap_elites or sferes2")
     to = _format(to, out)
     archive = _archive(path)
     file = out or not_linked((path if path.is_dir() else path.parent) / f"elites.{to}")
@@ -270,7 +279,7 @@ def _write_arrays(elites: Elites, file: Path) -> None:
 
 
 def _write_rows(elites: Elites, file: Path) -> None:
-    from tesselite.assessment.tables import as_text
+    from tesselite.base.spreadsheets import as_text
 
     columns = elites.columns()
     with file.open("w", newline="", encoding="utf-8") as stream:

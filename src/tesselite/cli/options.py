@@ -72,6 +72,12 @@ def whole(text: str | int) -> int:
     raise typer.BadParameter(f"expected a whole number such as 1000000 or 1e6, got {text!r}")
 
 
+def grid_cells(text: str) -> list[int] | int:
+    """Cells per feature: 64, or 64x32x8."""
+    cells = [whole(part) for part in text.lower().split("x")]
+    return cells[0] if len(cells) == 1 else cells
+
+
 def split_names(text: str) -> list[str]:
     """The names in a list that commas separate; none in an empty one."""
     return [name.strip() for name in text.split(",")] if text else []

@@ -36,6 +36,10 @@ class ExportFormat(StrEnum):
     CSV = "csv"
     NPZ = "npz"
     PARQUET = "parquet"
+    PYRIBS = "pyribs"
+    QDAX = "qdax"
+    PYMAP_ELITES = "pymap_elites"
+    SFERES2 = "sferes2"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,18 +50,28 @@ class ExportOptions:
     to: Annotated[
         ExportFormat | None, typer.Option(help="Format of the file; what its ending says, or csv, by default.")
     ] = None
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; DIR/elites.FORMAT by default.")] = None
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The file, or the folder for qdax; DIR/elites.FORMAT by default."),
+    ] = None
+    negate: Annotated[
+        bool, typer.Option("--negate", help="Negate fitness that is minimised, for libraries that maximise.")
+    ] = False
+    lossy: Annotated[
+        bool, typer.Option("--lossy", help="Leave out records and labels that the other library's format cannot hold.")
+    ] = False
     trust: TrustOption = False
     as_json: JsonOption = False
 
 
 @command
 def export(options: ExportOptions) -> None:
-    """Write a run's elites in another format."""
+    """Write a run's elites in another format, or for another library."""
     from tesselite.cli.look import export_archive
 
     trust(options.trust, options.folder)
-    export_archive(options.folder, None if options.to is None else options.to.value, options.out, options.as_json)
+    to = None if options.to is None else options.to.value
+    export_archive(options.folder, to, options.out, options.as_json, negate=options.negate, lossy=options.lossy)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,15 +16,10 @@ from tesselite.cli.options import (
     SeedOption,
     TrustOption,
     command,
+    grid_cells,
     trust,
     whole,
 )
-
-
-def _grid(text: str) -> list[int] | int:
-    """Cells per feature: 64, or 64x32x8."""
-    cells = [whole(part) for part in text.lower().split("x")]
-    return cells[0] if len(cells) == 1 else cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +48,7 @@ class RunOptions:
     niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="A CVT with K niches.")] = None
     grid: Annotated[
         Any,
-        typer.Option(parser=_grid, metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
+        typer.Option(parser=grid_cells, metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
     ] = None
     cells: Annotated[
         str | None,

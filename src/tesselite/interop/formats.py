@@ -1,0 +1,98 @@
+"""`read` and `write`: archives in the formats of pyribs, QDax, pymap_elites and sferes2.
+
+What a format is, is in the modules beside; here is which there are.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tesselite.archive.archive import Archive
+from tesselite.base.atomic import check_regular
+from tesselite.interop.pyribs_table import read_pyribs, write_pyribs
+from tesselite.interop.qdax_arrays import read_qdax, write_qdax
+from tesselite.interop.table import Table
+from tesselite.interop.text_archives import read_pymap_elites, read_sferes2, write_pymap_elites, write_sferes2
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.protocol import Tessellation, checked_tessellation
+
+# Each with what is written by default.
+FORMATS = {
+    "pyribs": "elites-pyribs.csv",
+    "qdax": "elites-qdax",
+    "pymap_elites": "elites-pymap_elites.dat",
+    "sferes2": "elites-sferes2.dat",
+}
+_WRITERS = {
+    "pyribs": write_pyribs,
+    "qdax": write_qdax,
+    "pymap_elites": write_pymap_elites,
+    "sferes2": write_sferes2,
+}
+
+
+def read(
+    source: str | Path | Mapping[str, Any],
+    format: str,  # noqa: A002
+    niches: Tessellation | None = None,
+    *,
+    features: FeatureSpace | Mapping[str, Any] | None = None,
+    negate: bool = False,
+) -> Archive:
+    """An archive from a file of another library: "pyribs", "qdax", "pymap_elites" or "sferes2".
+
+    The source is a CSV file or a data frame (pyribs), the folder of a repertoire, or a prefix (QDax), or a `.dat` file.
+    Solutions go into the `niches`, where the best of each stays. QDax's files hold their niches: without `niches`,
+    every solution stays in its own, and `features` gives these names and bounds. `negate` turns fitness that was
+    negated to be maximised back into costs. ValueError, with the name of the file, for what is not such a file.
+
+    Example:
+        >>> import tesselite as tl
+        >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, seed=1)
+        >>> file = tl.interop.write(found, "sphere.csv", "pyribs")
+        >>> len(tl.interop.read(file, "pyribs", found.tessellation)) == len(found)
+        True
+    """
+    if niches is not None:
+        checked_tessellation(niches)
+    table = read_table(source, format, None if niches is None else niches.space.n)
+    return table.to_archive(niches, features, negate)
+
+
+def read_table(source: str | Path | Mapping[str, Any], format: str, n_features: int | None) -> Table:  # noqa: A002
+    """What the file holds; text files need the number of features."""
+    _check_format(format)
+    if not isinstance(source, str | Path):
+        if format != "pyribs":
+            raise ValueError(f"source: expected the name of a file or folder, got {type(source).__name__}")
+        return read_pyribs(source)
+    path = Path(source)
+    try:
+        if format == "pyribs":
+            check_regular(path)
+            return read_pyribs(path)
+        if format == "qdax":
+            return read_qdax(path)
+        return (read_pymap_elites if format == "pymap_elites" else read_sferes2)(path, n_features)
+    except (ValueError, csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def write(archive: Archive, path: str | Path, format: str, *, negate: bool = False, lossy: bool = False) -> Path:  # noqa: A002
+    """Write an archive for another library, in full precision; returns the path.
+
+    That is a CSV file (pyribs), a folder (QDax), or a `.dat` file; for pymap_elites, the centroids of a CVT are
+    written beside it. These libraries maximise fitness: `negate` is for an archive that minimises it. ValueError for
+    what the format cannot hold, records and labels, unless `lossy` leaves that out. Names are never kept.
+    """
+    _check_format(format)
+    _WRITERS[format](archive, Path(path), negate, lossy)
+    return Path(path)
+
+
+def _check_format(name: str) -> None:
+    if name not in FORMATS:
+        raise ValueError(f"format: expected one of {', '.join(FORMATS)}, got {name!r:.80}")
