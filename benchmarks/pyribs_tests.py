@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any
 
 OTHERS = ("CategoricalArchive", "SlidingBoundariesArchive", "ProximityArchive", "test_unstructured_stats")
-FILES = ("archive_base", "grid_archive", "cvt_archive", "custom_fields", "archive_threshold_update", "k_means_centroids")
-MORE_FILES = ("archive_data_frame", "cqd_score")
+FILES = (
+    *("archive_base", "grid_archive", "cvt_archive", "custom_fields", "archive_threshold_update"),
+    *("k_means_centroids", "archive_data_frame", "cqd_score"),
+)
 
 
 def thresholds(indices: Any, objective: Any, threshold: Any, learning_rate: Any, dtype: Any) -> Any:
@@ -78,7 +80,7 @@ def run(folder: Path, ours: bool, out: Path) -> None:
     elsewhere._compute_thresholds = ribs.archives.GridArchive._compute_thresholds  # type: ignore[attr-defined]
     sys.modules[elsewhere.__name__] = elsewhere
     outcomes = Outcomes()
-    files = [str(folder / f"{name}_test.py") for name in (*FILES, *MORE_FILES) if (folder / f"{name}_test.py").exists()]
+    files = [str(folder / f"{name}_test.py") for name in FILES if (folder / f"{name}_test.py").exists()]
     pytest.main(["-q", "--tb=line", "-p", "no:cacheprovider", *files], plugins=[outcomes])
     out.write_text(json.dumps(outcomes.found))
 

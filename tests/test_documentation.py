@@ -62,7 +62,10 @@ def test_blocks_run(page):
 HOMES = sorted({f"tesselite.{home}" for home in tl._HOME.values()} | {"tesselite.emitters.curious_parents"})
 
 
-@pytest.mark.parametrize("home", [*HOMES, "tesselite.problems.planar_arm"])
+MORE = ["tesselite.interop.formats", "tesselite.interop.pyribs", "tesselite.problems.planar_arm"]
+
+
+@pytest.mark.parametrize("home", [*HOMES, *MORE])
 @pytest.mark.usefixtures("small")
 def test_examples_in_docstrings(home):
     import matplotlib.pyplot as plt

@@ -20,6 +20,8 @@ from tesselite.base.interruption import uninterrupted
 from tesselite.interop.field_store import FieldStore, Ints, Values
 
 if TYPE_CHECKING:
+    import pandas
+
     from tesselite.archive.archive import Archive
     from tesselite.tessellation.protocol import Tessellation
 
@@ -52,11 +54,11 @@ class ArchiveStats:
     """
 
     num_elites: int
-    coverage: Any
-    qd_score: Any
-    norm_qd_score: Any
-    obj_max: Any
-    obj_mean: Any
+    coverage: Array
+    qd_score: Array
+    norm_qd_score: Array
+    obj_max: Array | None
+    obj_mean: Array | None
 
 
 class CellArchive(ABC):
@@ -166,7 +168,7 @@ class CellArchive(ABC):
         """The cells (n,) of measures (n, measure_dim); ValueError for another shape, NaN and infinity."""
         return self._cells_of(self._checked_measures(measures, True)).astype(self._index_dtype)
 
-    def index_of_single(self, measures: npt.ArrayLike) -> Any:
+    def index_of_single(self, measures: npt.ArrayLike) -> np.signedinteger[Any]:
         """The cell of measures (measure_dim,)."""
         return self._cells_of(self._checked_measures(measures, False)).astype(self._index_dtype)[0]
 
@@ -300,7 +302,9 @@ class CellArchive(ABC):
         occupied, elites = self.retrieve(self._checked_measures(measures, False))
         return occupied[0], {name: values[0] for name, values in elites.items()}
 
-    def data(self, fields: Collection[str] | str | None = None, return_type: str | None = None) -> Any:
+    def data(
+        self, fields: Collection[str] | str | None = None, return_type: str | None = None
+    ) -> Array | Values | tuple[Array, ...] | pandas.DataFrame:
         """Copies of fields of all elites, in order of filling.
 
         One name alone gives an array; otherwise `return_type` is "dict" (the default), "tuple" or "pandas": an

@@ -51,8 +51,8 @@ def read(
 
     Example:
         >>> import tesselite as tl
-        >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, seed=1)
-        >>> file = tl.interop.write(found, "sphere.csv", "pyribs")
+        >>> found = tl.illuminate(tl.problems.arm(joints=3), grid=5, evaluations=500, seed=1)
+        >>> file = tl.interop.write(found, "arm.csv", "pyribs")
         >>> len(tl.interop.read(file, "pyribs", found.tessellation)) == len(found)
         True
     """

@@ -105,7 +105,7 @@ class GridArchive(CellArchive):
         dims = np.array(new_dims, dtype=np.int32)
         if dims.shape != self.dims.shape or not (dims >= 1).all():
             raise ValueError(f"new_dims: expected {len(self.dims)} numbers of cells, got {new_dims!r:.80}")
-        elites = {name: self.data(name) for name in self.field_list if name not in ("threshold", "index")}
+        elites = {name: self._column(name) for name in self._store.names if name != "threshold"}
         self.dims = dims
         self._store = FieldStore(self._fields, math.prod(dims.tolist()))
         self._sum = 0.0

@@ -6,6 +6,7 @@ with a number in front in other modules. Centroids alone are in `tesselite.tesse
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,9 @@ def _numbers(path: Path, least: int) -> Floats:
     """The lines of a file, of at least this many numbers."""
     check_regular(path)
     try:
-        rows = np.loadtxt(path, dtype=np.float64, ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a file without content, which is refused below
+            rows = np.loadtxt(path, dtype=np.float64, ndmin=2)
     except Exception as error:  # NumPy raises whatever a damaged file leads it to
         raise ValueError(f"not readable ({error})") from None
     if not rows.size or rows.shape[1] < least:

@@ -1,0 +1,270 @@
+"""Archives of other libraries: files as they write them, read; ours, written and read again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tesselite as tl
+from tesselite.cli import main
+from tesselite.cli.app import app
+
+FORMATS = ("pyribs", "qdax", "pymap_elites", "sferes2")
+
+
+def archive(voronoi=True, n=60, **more):
+    rng = np.random.default_rng(1)
+    space = tl.FeatureSpace({"speed": (0, 2), "height": (-1, 1)})
+    niches = (
+        tl.VoronoiTessellation(space, rng.uniform([0, -1], [2, 1], (30, 2)))
+        if voronoi
+        else tl.GridTessellation(space, [5, 6])
+    )
+    found = tl.Archive(niches, 4, **more)
+    records = {name: _values(kind, n, rng) for name, kind in more.get("records", {}).items()}
+    found.add(rng.normal(size=(n, 4)), rng.normal(size=n), rng.uniform([0, -1], [2, 1], (n, 2)), records=records)
+    return found
+
+
+def _values(kind, n, rng):
+    if isinstance(kind, tuple):
+        return rng.random((n, *kind))
+    return {float: rng.random(n), int: np.arange(n), bool: rng.random(n) < 0.5, str: [f"=a, '{i}'" for i in range(n)]}[
+        kind
+    ]
+
+
+def same(one, other):
+    ours, theirs = one.elites(), other.elites()
+    assert one.direction == other.direction
+    for name in ("niches", "fitness", "features", "solutions"):
+        assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+    assert set(ours.records) == set(theirs.records)
+    for name, values in ours.records.items():
+        assert np.array_equal(values, theirs.records[name]), name
+
+
+@pytest.mark.parametrize("voronoi", [True, False])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_is_written_is_read_to_the_last_bit(tmp_path, kind, voronoi):
+    found = archive(voronoi)
+    path = tl.interop.write(found, tmp_path / "out", kind)
+    same(found, tl.interop.read(path, kind, found.tessellation))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_costs_are_negated_on_the_way(tmp_path, kind):
+    found = archive(direction="min")
+    with pytest.raises(ValueError, match=r"minimised; pass negate=True \(--negate\)"):
+        tl.interop.write(found, tmp_path / "out", kind)
+    path = tl.interop.write(found, tmp_path / "out", kind, negate=True)
+    same(found, tl.interop.read(path, kind, found.tessellation, negate=True))
+    assert tl.interop.read(path, kind, found.tessellation).best_fitness == -found.best_fitness
+    with pytest.raises(ValueError, match="leave out negate"):
+        tl.interop.write(archive(), tmp_path / "out", kind, negate=True)
+
+
+def test_records_are_fields_of_pyribs(tmp_path):
+    found = archive(records={"mass": float, "n": int, "good": bool, "label": str, "path": (3,)})
+    path = tl.interop.write(found, tmp_path / "out.csv", "pyribs")
+    same(found, tl.interop.read(path, "pyribs", found.tessellation))
+    header = path.read_text().splitlines()[0]
+    assert header == (
+        "solution_0,solution_1,solution_2,solution_3,objective,measures_0,measures_1,threshold,"
+        "mass,n,good,label,path_0,path_1,path_2,index"
+    )
+    assert ",\"'=a, '" in path.read_text()  # which a spreadsheet does not take for a formula
+    same(found, tl.interop.read(tl.interop.pyribs_columns(found), "pyribs", found.tessellation))
+
+
+def test_a_data_frame_is_read():
+    pandas = pytest.importorskip("pandas")
+    found = archive()
+    frame = pandas.DataFrame(tl.interop.pyribs_columns(found))
+    same(found, tl.interop.read(frame, "pyribs", found.tessellation))
+
+
+def test_what_a_format_cannot_hold(tmp_path):
+    for kind, records in (
+        ("pyribs", {"path": (3, 2), "a_1": float}),
+        *((name, {"a": float}) for name in FORMATS[1:]),
+    ):
+        found = archive(records=records)
+        with pytest.raises(ValueError, match=rf"cannot hold the record {next(iter(records))}.*; pass lossy=True"):
+            tl.interop.write(found, tmp_path / kind, kind)
+        path = tl.interop.write(found, tmp_path / kind, kind, lossy=True)
+        assert not tl.interop.read(path, kind, found.tessellation).records
+    space = tl.Product(x=tl.Box(2, 0, 1), material=tl.Categorical(["steel", "oak"]))
+    found = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(1), 3), 3, variables=space.variables)
+    found.add([[0.1, 0.2, 1]], [1.0], [[0.5]])
+    with pytest.raises(ValueError, match="cannot hold the labels of material"):
+        tl.interop.write(found, tmp_path / "mixed", "pyribs")
+
+
+def test_a_repertoire_has_its_own_niches(tmp_path):
+    """As QDax writes it: single precision, a prefix, one column of fitness, -inf where nothing is."""
+    prefix = f"{tmp_path}/run1_"
+    centroids = np.array([[0.1, 0.2], [0.5, 0.5], [0.9, 0.1]], np.float32)
+    np.save(f"{prefix}genotypes.npy", np.arange(6, dtype=np.float32).reshape(3, 2))
+    np.save(f"{prefix}fitnesses.npy", np.array([[1.5], [-np.inf], [2.5]], np.float32))
+    np.save(f"{prefix}descriptors.npy", centroids + np.float32(0.01))
+    np.save(f"{prefix}centroids.npy", centroids)
+    found = tl.interop.read(prefix, "qdax")
+    assert found.elites().niches.tolist() == [0, 2]
+    assert found.elites().solutions.tolist() == [[0, 1], [4, 5]]
+    assert found.dtype == np.float32
+    assert found.n_niches == 3
+    named = tl.interop.read(prefix, "qdax", features={"speed": (0, 1), "height": (0, 2)})
+    assert named.tessellation.space.names == ("speed", "height")
+    np.save(f"{prefix}centroids.npy", centroids + 1)
+    with pytest.raises(ValueError, match=r"features: expected names and bounds \(--features\)"):
+        tl.interop.read(prefix, "qdax")
+    np.save(f"{prefix}descriptors.npy", centroids[:2])
+    with pytest.raises(ValueError, match="one row for each of 3 centroids"):
+        tl.interop.read(prefix, "qdax")
+    (tmp_path / "run1_fitnesses.npy").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"run1_.*: fitnesses\.npy|run1_fitnesses\.npy: not readable"):
+        tl.interop.read(prefix, "qdax")
+
+
+def test_text_as_the_others_write_it(tmp_path):
+    grid = tl.GridTessellation(tl.FeatureSpace.unit(2), 4)
+    file = tmp_path / "archive_100.dat"
+    expected = [(1, 2.5, [0.1, 0.3], [7.0, 8.0]), (12, -1.0, [0.9, 0.1], [9.0, 10.0])]
+    texts = {
+        "pymap_elites": "2.5 0.125 0.375 0.1 0.3 7.0 8.0 \n-1.0 0.875 0.125 0.9 0.1 9.0 10.0 \n",
+        "sferes2": "0.1 0.3  2.5  7 8 \n0.9 0.1  -1  9 10 \n",
+        "sferes2 numbered": "0    0.1 0.3  2.5         7 8 \n3    0.9 0.1  -1         9 10 \n",
+    }
+    for name, text in texts.items():
+        file.write_text(text)
+        found = tl.interop.read(file, name.split()[0], grid)
+        rows = [(e.niche, e.fitness, e.features.tolist(), e.solution.tolist()) for e in found]
+        assert rows == expected, name
+    for name in ("pymap_elites", "sferes2"):
+        with pytest.raises(ValueError, match="how many of their values are features"):
+            tl.interop.read(file, name)
+        for text in ("", "1 2\n", "1 2 3 4 5 6\n1 2\n", "fitness 1 2 3 4 5\n"):
+            file.write_text(text)
+            with pytest.raises(ValueError, match=r"archive_100\.dat"):
+                tl.interop.read(file, name, grid)
+        file.write_text(texts[name])
+
+
+def test_centroids_come_with_pymap_elites(tmp_path):
+    found = archive()
+    path = tl.interop.write(found, tmp_path / "archive_1.dat", "pymap_elites")
+    assert np.array_equal(np.loadtxt(tmp_path / "centroids_30_2.dat"), found.tessellation.centroids)
+    rows = np.loadtxt(path)
+    assert np.array_equal(rows[:, 1:3], found.tessellation.centroids[found.elites().niches])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("solution_0,objective\n1,2\n", "found no measures"),
+        ("solution_1,objective,measures_0\n1,2,3\n", "numbered from 0"),
+        ("solution_0,objective,measures_0\n1,2\n", "expected 3 values in every row"),
+        ("solution_0,objective,measures_0\n1,oak,3\n", "expected numbers in objective"),
+        ("", "expected"),
+    ],
+)
+def test_tables_that_are_none(tmp_path, text, message):
+    file = tmp_path / "frame.csv"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        tl.interop.read(file, "pyribs", tl.GridTessellation(tl.FeatureSpace.unit(1), 3))
+    assert str(file) in str(caught.value)
+
+
+def test_annealed_thresholds_are_kept(tmp_path):
+    file = tmp_path / "frame.csv"
+    file.write_text(",solution_0,objective,measures_0,threshold,index\n0,0.5,2.0,0.1,1.25,3\n")
+    (elite,) = tl.interop.read(file, "pyribs", tl.GridTessellation(tl.FeatureSpace.unit(1), 3))
+    assert elite.records == {"threshold": 1.25}
+    assert elite.solution.tolist() == [0.5]
+
+
+def test_wrong_arguments(tmp_path):
+    found = archive()
+    with pytest.raises(ValueError, match="format: expected one of pyribs, qdax, pymap_elites, sferes2, got 'csv'"):
+        tl.interop.read("x", "csv")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        tl.interop.read(tmp_path / "none.csv", "pyribs", found.tessellation)
+    with pytest.raises(ValueError, match="since the file does not hold its niches"):
+        tl.interop.read(tl.interop.write(found, tmp_path / "a.csv", "pyribs"), "pyribs")
+    with pytest.raises(ValueError, match="niches: expected niches of 2 features, got 1"):
+        tl.interop.read(tmp_path / "a.csv", "pyribs", tl.GridTessellation(tl.FeatureSpace.unit(1), 3))
+    with pytest.raises(ValueError, match="source: expected the name of a file"):
+        tl.interop.read({}, "qdax")
+    many = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(2), 10_000), 1)
+    with pytest.raises(ValueError, match="has a row for each of 100,000,000 niches"):
+        tl.interop.write(many, tmp_path / "many", "qdax")
+
+
+# -- command line ----------------------------------------------------------------------------------------------------
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_export_and_import(tmp_path, kind):
+    found = archive()
+    file = found.save(tmp_path / "a.parquet")
+    assert call("export", file, "--to", kind).exit_code == 0
+    (out,) = tmp_path.glob(f"elites-{kind}*")
+    found.tessellation.save(tmp_path / "centroids.npy")
+    features = "speed=0:2,height=-1:1"
+    niches = () if kind == "qdax" else ("--centroids", tmp_path / "centroids.npy")
+    done = call("import", out, "--from", kind, "--features", features, *niches, "-o", tmp_path / "b.parquet", "--json")
+    assert json.loads(done.stdout) == {
+        "out": str(tmp_path / "b.parquet"), "format": kind, "solutions": len(found), "elites": len(found)
+    }  # fmt: skip
+    back = tl.Archive.load(tmp_path / "b.parquet")
+    same(found, back)
+    assert back.tessellation == found.tessellation
+
+
+def test_import_into_other_niches(tmp_path):
+    found = archive()
+    tl.interop.write(found, tmp_path / "a.csv", "pyribs")
+    done = call(
+        "import", tmp_path / "a.csv", "--from", "pyribs", "--grid", "2x1", "--features", "speed=0:1,height=-1:1"
+    )
+    assert done.exit_code == 0
+    assert "are outside the bounds" in done.stderr
+    assert "are not elites" in done.stderr
+    coarse = tl.Archive.load(tmp_path / "a.parquet")
+    assert coarse.best_fitness == found.best_fitness
+    assert len(coarse) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--features", "speed"], "--features: expected NAME=LOW:HIGH"),
+        (["--features", "a=0:1,a=0:1"], "expected different names"),
+        (["--grid", "3", "--niches", "5"], "expected only one of --grid, --niches and --centroids"),
+        (["--grid", "3", "-o", "x.csv"], "--out: expected a file that ends in .parquet"),
+        (["--grid", "3", "-o", "nowhere/x.parquet"], "is not a folder"),
+        ([], "since the file does not hold its niches"),
+    ],
+)
+def test_wrong_imports(tmp_path, monkeypatch, capsys, arguments, message):
+    tl.interop.write(archive(), tmp_path / "a.csv", "pyribs")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["tesselite", "import", "a.csv", "--from", "pyribs", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_options_for_other_libraries_only(tmp_path):
+    file = archive().save(tmp_path / "a.parquet")
+    assert "only valid with --to pyribs" in str(call("export", file, "--negate").exception)
