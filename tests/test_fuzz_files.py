@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hill_runs import make
+from tesselite.archive import history
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.assessment.trial import Trial, summarise_run
@@ -20,6 +21,7 @@ from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers.farm import Result
 from tesselite.runs.folder import RUN_FILES, RunFolder
 from tesselite.runs.known_designs import START_FILE, Start
+from tesselite.runs.run import run
 from tesselite.tessellation.files import load_tessellation
 
 START = Start.of(np.linspace(-1.0, 1.0, 30).reshape(10, 3), make().solutions)
@@ -43,6 +45,9 @@ def folder(cvt_run, tmp_path_factory):
     events.record(BUDGET, 1200, value=1300)
     START.save(path)
     load_checkpoint(path / "archive.parquet")[0].save(path / "embedded.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "_PART_ROWS", 128)
+        run(make(), out=path / "kept", history=True, evaluations=200, initial=50, batch_size=50, grid=[3, 3], seed=1)
     return path
 
 
@@ -85,6 +90,8 @@ READERS = {
     "trial.json": lambda path: repr(Trial.load(path)),
     "evaluations.log": of_log,
     "evaluations.reasons": of_log,
+    "kept/history/part-000000.parquet": lambda path: repr(history.load_history(path.parents[1]).to_pydict()),
+    "kept/history/part-000001.parquet": lambda path: repr(history.load_history(path.parents[1]).to_pydict()),
 }
 # Files that grow: an end that is cut off is what a crash leaves, and what stands before it counts.
 GROWING = ("progress.csv", "evaluations.log", EVENTS_FILE)

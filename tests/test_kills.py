@@ -17,11 +17,13 @@ from pathlib import Path
 import worker_problems
 from hill_runs import make
 from tesselite import Archive
+from tesselite.archive import history
 from tesselite.execution.log import EvaluationLog
 from tesselite.runs.run import replay, resume, run
 
 warnings.simplefilter("ignore")
-home, kind = Path(sys.argv[1]), sys.argv[2]
+home, (kind, *kept) = Path(sys.argv[1]), sys.argv[2].split(" with ")
+history._PART_ROWS = 64
 how = {"evaluations": 300, "initial": 100, "batch_size": 100, "seed": 5, "threads": 1}
 how |= {"n_niches": 20} if kind == "cvt" else {"grid": [4, 4]}
 problem = make()
@@ -29,6 +31,11 @@ if kind in ("workers", "asynchronous"):
     problem, how["evaluations"] = worker_problems.faulty, 200
 if kind == "asynchronous":  # which saves after every result here
     how |= {"asynchronous": True, "evaluations": 60, "initial": 30}
+    history._PART_ROWS = 8
+    if kept:  # and has twice as many events
+        how |= {"evaluations": 30, "initial": 15}
+if kept:
+    how["history"] = True
 events = ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate")
 
 def workers(n):
@@ -63,7 +70,14 @@ def logged(folder):
     read = EvaluationLog(folder, 2).read() if (folder / "settings.json").exists() else []
     return [(one.result.number, one.result.reason, str(one.result.fitness), str(one.result.features)) for one in read]
 
+def parts(folder):
+    return {file.name: file.read_bytes() for file in sorted((folder / "history").iterdir())}
+
 def check(folder, known):
+    if kept and kind == "asynchronous":
+        assert history.load_history(folder)["evaluation"].to_pylist() == [one[0] for one in logged(folder)]
+    elif kept:
+        assert parts(folder) == right_parts
     if kind != "asynchronous":
         assert (folder / "archive.parquet").read_bytes() == right
         return
@@ -75,6 +89,7 @@ def check(folder, known):
 if __name__ == "__main__":
     start(home / "whole", 1)
     right = (home / "whole" / "archive.parquet").read_bytes()
+    right_parts = parts(home / "whole") if kept else {}
     n = 0
     while True:
         n += 1
@@ -92,7 +107,7 @@ if __name__ == "__main__":
             start(folder, n)
         try:
             check(folder, known)
-            left = {file.name for file in folder.iterdir() if file.name.startswith(".")}
+            left = {file.name for file in folder.rglob("*") if file.name.startswith(".")}
             assert left <= {".lock"}, left
         except BaseException:
             print("killed at event", n, file=sys.stderr)
@@ -103,7 +118,18 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "least"), [("grid", 30), ("cvt", 30), ("workers", 40), ("asynchronous", 40)])
+@pytest.mark.parametrize(
+    ("kind", "least"),
+    [
+        ("grid", 30),
+        ("cvt", 30),
+        ("workers", 40),
+        ("asynchronous", 40),
+        ("grid with history", 50),
+        ("workers with history", 50),
+        ("asynchronous with history", 40),
+    ],
+)
 def test_a_kill_at_any_file_event_loses_nothing(tmp_path, kind, least):
     """Alone, on workers in batches, and on workers without: at least so many events were there."""
     done = subprocess.run(

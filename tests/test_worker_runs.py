@@ -470,7 +470,7 @@ def opened(monkeypatch):
     """What is opened in place of workers, and how a farm is protected; everything runs on a thread."""
     seen = []
 
-    def open_threads(wanted):
+    def open_threads(wanted, *limits):
         seen.append(wanted)
         return ExecutorWorkers(lambda: ThreadPoolExecutor(wanted if isinstance(wanted, int) else 1))
 

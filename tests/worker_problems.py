@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import signal
@@ -132,3 +133,46 @@ def troubled(x):
         return 0.0, x
     time.sleep(0.005)
     return value(x)
+
+
+@tl.problem(solutions=BOX, features=FEATURES, records={"pid": int})
+def telling_who(x):
+    return *value(x), (os.getpid(),)
+
+
+HOARD: list[bytes] = []
+
+
+def _note_the_end() -> None:
+    if "TESSELITE_TEST_ENDS" in os.environ:
+        Path(os.environ["TESSELITE_TEST_ENDS"], str(os.getpid())).touch()
+
+
+@tl.problem(solutions=BOX, features=FEATURES, records={"pid": int})
+def leaking(x):
+    """Keeps 100 MB of every evaluation, and notes when its process comes to an orderly end."""
+    if not HOARD:
+        atexit.register(_note_the_end)
+    HOARD.append(bytearray(os.urandom(1000) * 100_000))
+    return *value(x), (os.getpid(),)
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def by_chance(x, seed):
+    return seed / 2**31, x[:2]
+
+
+TRIED: set[int] = set()
+
+
+@tl.problem(solutions=BOX, features=FEATURES)
+def by_chance_at_second_try(x, seed):
+    if seed not in TRIED:
+        TRIED.add(seed)
+        raise OSError("no licence")
+    return seed / 2**31, x[:2]
+
+
+@tl.problem(solutions=BOX, features=FEATURES, batch=True, scenarios=["rain"])
+def by_chance_in_batches(x, scenario, *, seed):
+    return seed / 2**31 - (scenario == "rain"), x[:, :2]

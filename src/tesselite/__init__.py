@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from tesselite import emitters, interop, problems
     from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
     from tesselite.archive.evaluation import Evaluation, Invalid
+    from tesselite.archive.history import load_history
     from tesselite.assessment.metrics import measure, project, spread
     from tesselite.assessment.scenarios import Assessment, assess
+    from tesselite.base.seeds import evaluation_seeds
     from tesselite.compiled.blocks import lookup
     from tesselite.compiled.fast_math import sincos
     from tesselite.emitters import operators as variation
@@ -71,9 +73,11 @@ _HOME = {
     "cvt": "tessellation.cvt",
     "dns": "tessellation.population",
     "emitters": "emitters",
+    "evaluation_seeds": "base.seeds",
     "expanding": "tessellation.growing",
     "illuminate": "runs.run",
     "interop": "interop",
+    "load_history": "archive.history",
     "lookup": "compiled.blocks",
     "measure": "assessment.metrics",
     "nslc": "tessellation.population",
@@ -126,9 +130,11 @@ __all__ = [
     "cvt",
     "dns",
     "emitters",
+    "evaluation_seeds",
     "expanding",
     "illuminate",
     "interop",
+    "load_history",
     "lookup",
     "measure",
     "nslc",

@@ -406,10 +406,8 @@ class Archive:
                 f"got {solutions.shape} and {solutions.dtype}"
             )
         evaluated = checked(evaluated, n, space.n)
-        if space.refuses.any():
-            first = space.refused(evaluated.features)
-            refused = {int(i): OUTSIDE + space.names[first[i]] for i in np.flatnonzero(first >= 0)}
-            evaluated = evaluated.without(refused) if refused else evaluated
+        if refused := self.refused(evaluated.features):
+            evaluated = evaluated.without(refused)
         valid = evaluated.valid
         if space.linear:
             unit = np.empty_like(evaluated.features)
@@ -447,6 +445,14 @@ class Archive:
             if self.tessellation.counts_outside:
                 self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
+
+    def refused(self, features: Floats) -> dict[int, str]:
+        """Rows (n, d) that are invalid for a feature outside its bounds, and the reason of each."""
+        space = self.tessellation.space
+        if not space.refuses.any():
+            return {}
+        first = space.refused(features)
+        return {int(i): OUTSIDE + space.names[first[i]] for i in np.flatnonzero(first >= 0)}
 
     def _note_texts(self, recorded: Values, niches: Ints, status: Ints, evaluation: int) -> None:
         """Keep the texts of rows that were just inserted and that no later one of the batch has replaced."""

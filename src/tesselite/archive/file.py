@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.archive import Archive, Elites, Floats
 from tesselite.base.arrow import (
     BLOCK,
     columns_of,
@@ -49,12 +49,47 @@ _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 _RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
 
 
-def _column(name: str) -> str:
+def _column(name: str, reserved: Sequence[str] = _RESERVED) -> str:
     """A feature's column: one that is called like another column, or like its stand-in, gets a prefix."""
     bare = name
     while bare.startswith("feature "):
         bare = bare.removeprefix("feature ")
-    return f"feature {name}" if bare in _RESERVED else name
+    return f"feature {name}" if bare in reserved else name
+
+
+def table_of(
+    first: dict[str, Any],
+    features: tuple[Sequence[str], Floats],
+    records: tuple[Records, Values],
+    solutions: tuple[Sequence[Variable], Rows],
+    reserved: Sequence[str] = _RESERVED,
+) -> Any:
+    """A PyArrow table of evaluated solutions: the `first` columns, features, records, and the solutions.
+
+    Of features, records and solutions, each given with their names, none takes a `reserved` name. Solutions whose
+    values have no names are a column of lists.
+    """
+    import pyarrow as pa
+
+    columns, lists = dict(first), dict[str, Any]()
+    by_column = np.asfortranarray(features[1])
+    for j, name in enumerate(features[0]):
+        columns[_column(name, reserved)] = by_column[:, j]
+    names = _record_columns(features[0], records[0], reserved)
+    for name, values in zip(names, records[1].values(), strict=True):
+        if values.ndim > 1:
+            flat = to_column(values.reshape(-1))
+            lists[name] = pa.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))
+        else:
+            columns[name] = values
+    variables, rows = solutions
+    if variables:
+        columns |= value_columns(variables, rows, [*columns, *lists, *reserved])
+    table = pa.table({**{name: to_column(values) for name, values in columns.items()}, **lists})
+    if not variables:
+        flat = to_column(rows.reshape(-1))
+        table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, rows.shape[1]))
+    return table
 
 
 def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> FeatureSpace:
@@ -118,34 +153,21 @@ def _tessellation(
 
 def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None = None, embed: bool = True) -> Path:
     """Write the archive, atomically. `search`, the state beside the archive, makes the file a checkpoint."""
-    import pyarrow as pa
-
     elites = archive.in_order_of_filling()
     by_niche = np.argsort(elites.niches)
-    columns: dict[str, Any] = {
+    first: dict[str, Any] = {
         "niche": elites.niches[by_niche],
         "fitness": elites.fitness[by_niche],
         "evaluation": elites.evaluations[by_niche],
         "order": by_niche,
     }
-    features = np.asfortranarray(elites.features[by_niche])
-    for j, name in enumerate(elites.feature_names):
-        columns[_column(name)] = features[:, j]
-    solutions, variables = elites.solutions[by_niche], archive.variables
-    lists: dict[str, Any] = {}
-    recorded = zip(_record_columns(elites.feature_names, archive.records), elites.records.values(), strict=True)
-    for name, values in recorded:
-        if values.ndim > 1:
-            flat = to_column(values[by_niche].reshape(-1))
-            lists[name] = pa.FixedSizeListArray.from_arrays(flat, math.prod(values.shape[1:]))
-        else:
-            columns[name] = values[by_niche]
-    if variables:
-        columns |= value_columns(variables, solutions, [*columns, *lists, *_RESERVED])
-    table = pa.table({**{name: to_column(values) for name, values in columns.items()}, **lists})
-    if not variables:
-        flat = to_column(solutions.reshape(-1))
-        table = table.append_column("solution", pa.FixedSizeListArray.from_arrays(flat, archive.width))
+    variables = archive.variables
+    table = table_of(
+        first,
+        (elites.feature_names, elites.features[by_niche]),
+        (archive.records, {name: values[by_niche] for name, values in elites.records.items()}),
+        (variables, elites.solutions[by_niche]),
+    )
     described = describe_tessellation(archive.tessellation, embed=embed)
     about = {
         "format": FORMAT if variables or archive.records else 2,
@@ -233,7 +255,7 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
     if not np.array_equal(from_column(table["order"])[filled], np.arange(len(filled))):
         raise ValueError("expected the order of filling to be 0, 1, 2, ... in some order")
     recorded = _read_records(table, archive.records, names)
-    taken = [*map(_column, names), *_record_columns(names, archive.records), *_RESERVED]
+    taken = [*(_column(name) for name in names), *_record_columns(names, archive.records), *_RESERVED]
     solutions = _solution_rows(table, archive.variables, archive.width, archive.dtype, taken)
     features = np.empty((len(filled), len(names)))
     for j, name in enumerate(names):
@@ -255,9 +277,9 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
     return archive
 
 
-def _record_columns(features: Sequence[str], records: Records) -> list[str]:
+def _record_columns(features: Sequence[str], records: Records, reserved: Sequence[str] = _RESERVED) -> list[str]:
     """The columns of records: one that is called like another column gets a prefix."""
-    names, taken = [], {*map(_column, features), *_RESERVED}
+    names, taken = [], {*(_column(name, reserved) for name in features), *reserved}
     for name in records.names:
         while name in taken:
             name = f"record {name}"

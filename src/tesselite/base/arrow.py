@@ -20,10 +20,15 @@ BLOCK = 4
 """Where in a file the block of `write_parquet` begins: after the letters that every Parquet file begins with."""
 
 
-def to_column(values: npt.NDArray[Any]) -> Any:
-    """A PyArrow array of the numbers or texts in `values` (n,); of booleans as 0 and 1, a byte each."""
+def to_column(values: Any) -> Any:
+    """A PyArrow array of the numbers or texts in `values` (n,); of booleans as 0 and 1, a byte each.
+
+    What is a PyArrow array already stays one.
+    """
     import pyarrow as pa
 
+    if isinstance(values, pa.Array):
+        return values
     if values.dtype.kind in "UO":
         texts = [text.encode() for text in values.tolist()]
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int64)
@@ -33,6 +38,24 @@ def to_column(values: npt.NDArray[Any]) -> Any:
     if values.dtype == np.bool_:
         values = values.view(np.uint8)
     return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, pa.py_buffer(values)])
+
+
+def to_booleans(values: npt.NDArray[np.bool_]) -> Any:
+    """A PyArrow array of booleans (n,)."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+
+
+def to_sparse_texts(n: int, texts: dict[int, str]) -> Any:
+    """A PyArrow array of n texts, nearly all of them empty: those of the rows in `texts` are not."""
+    import pyarrow as pa
+
+    encoded = {i: text.encode() for i, text in sorted(texts.items())}
+    ends = np.zeros(n + 1, np.int64)
+    ends[[i + 1 for i in encoded]] = [len(text) for text in encoded.values()]
+    buffers = [None, pa.py_buffer(np.cumsum(ends)), pa.py_buffer(b"".join(encoded.values()))]
+    return pa.Array.from_buffers(pa.large_utf8(), n, buffers)
 
 
 def from_column(column: Any) -> npt.NDArray[Any]:
@@ -74,6 +97,27 @@ def columns_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
         column = table[name]
         if is_text(column):
             yield name, np.frombuffer(json.dumps(texts_of(column)).encode(), np.uint8)
+        else:
+            yield name, from_column(column)
+
+
+def buffers_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    """The columns of a table as checksums of large tables take them: numbers, lengths and bytes of texts, booleans."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if column.null_count:
+            raise ValueError(f"expected no missing values in the column {name!r}, got {column.null_count}")
+        if pa.types.is_boolean(column.type):
+            yield name, from_column(column.cast(pa.uint8()))
+        elif is_text(column):
+            column = column.cast(pa.large_utf8())
+            yield name, from_column(pc.binary_length(column))
+            ends = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, column.offset * 8) if column else [0]
+            data = column.buffers()[2]
+            yield name, np.frombuffer(b"" if data is None else data, np.uint8)[ends[0] : ends[-1]]
         else:
             yield name, from_column(column)
 

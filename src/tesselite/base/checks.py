@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from tesselite.base.numbers import shown
@@ -32,6 +34,16 @@ def checked_seconds(name: str, value: object, zero: bool = False, or_else: str =
         least = "of at least 0" if zero else "above 0"
         raise ValueError(f"{name}: expected seconds {least}, at most 1e9{or_else}, got {shown(value)}")
     return float(value)  # type: ignore[arg-type]
+
+
+def checked_bytes(name: str, value: object) -> int:
+    """A number of bytes, given as such or as a text such as 2GB or 500 MiB; otherwise ValueError."""
+    units = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e\d+)?)\s*([kmgt]i?|)b?\s*", str(value).lower())
+    number = float(found[1]) * units[found[2]] if found and not isinstance(value, bool) else 0.0
+    if not 1 <= number < 2**62:
+        raise ValueError(f"{name}: expected a number of bytes, such as 2GB or 500MiB, got {shown(value)}")
+    return int(number)
 
 
 def is_whole(value: object, least: int) -> bool:

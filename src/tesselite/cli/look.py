@@ -88,6 +88,7 @@ def show_info(path: Path, as_json: bool) -> None:
 
 def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """A run as JSON and as lines for people."""
+    from tesselite.archive.history import HISTORY, HistorySize
     from tesselite.report.page.run_data import locked
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import run_archive
@@ -127,6 +128,10 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         about |= _figures(archive)
         lines += _archive_lines(archive)
     lines += [*_plan_lines(plan, archive, changes), ("tesselite", stored.version)]
+    if plan.history:
+        size = HistorySize.of(path)
+        about["history"] = {"evaluations": size.evaluations, "parts": size.parts, "bytes": size.n_bytes}
+        lines.append(("history", f"{size.evaluations:,} evaluations, {size.n_bytes / 1e6:,.1f} MB in {path / HISTORY}"))
     if stopped := stored.stopped(done):
         about["stopped"] = stopped
         lines.append(("stopped early", one_line(stopped)))

@@ -55,6 +55,8 @@ def _plan(options: RunOptions, problem: Problem) -> Plan:
         asynchronous=options.asynchronous,
         islands=options.islands,
         exchange=options.exchange,
+        recycle_after=options.recycling.recycle_after,
+        worker_memory=options.recycling.worker_memory,
     )
     if options.paper:
         options = _as_in_the_paper(options)
@@ -69,6 +71,7 @@ def _plan(options: RunOptions, problem: Problem) -> Plan:
         execution=execution,
         start=options.start,
         stall=stall_of(options.patience, options.rise),
+        history=options.history,
     )
 
 
@@ -203,6 +206,8 @@ def resume_run(options: ResumeOptions) -> None:
         workers=on.where,
         retries=on.retries,
         timeout=on.timeout,
+        recycle_after=options.recycling.recycle_after,
+        worker_memory=options.recycling.worker_memory,
     )
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
         run = continue_run(

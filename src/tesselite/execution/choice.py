@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from tesselite.archive.evaluation import Evaluation
@@ -12,11 +13,11 @@ from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.batches import Batches
-from tesselite.execution.execution import Execution, OnWorkers
+from tesselite.execution.execution import Execution, Given, OnWorkers
 from tesselite.execution.in_process import IN_PROCESS, InProcess
 from tesselite.execution.islands import Islands
 from tesselite.execution.workers import WorkersLike
-from tesselite.execution.workers.farm import RETRIES, Farm
+from tesselite.execution.workers.farm import Farm
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows
 
@@ -31,20 +32,25 @@ def execution_of(
     asynchronous: bool = False,
     islands: int | None = None,
     exchange: int | None = None,
+    recycle_after: int | None = None,
+    worker_memory: int | str | None = None,
 ) -> Execution:
     """The execution that these options ask for; ValueError where one of them would be ignored."""
     if asynchronous and islands is not None:
         raise ValueError("expected only one of asynchronous and islands, got both")
     if exchange is not None and islands is None:
         raise ValueError("exchange: only valid together with islands")
-    tries = RETRIES if retries is None else retries
+    given = Given(workers, retries, timeout, recycle_after, worker_memory)
     if islands is not None:
-        return Islands(workers, tries, timeout, n=islands, exchange=exchange)
+        return Islands(**given.options(), n=islands, exchange=exchange)
     if asynchronous:
-        return Asynchronous(workers, tries, timeout)
+        return Asynchronous(**given.options())
     if workers is not None:
-        return Batches(workers, tries, timeout)
-    Batches(1, tries, timeout)  # what is wrong with them is told first
+        return Batches(**given.options())
+    Batches(**replace(given, workers=1).options())  # what is wrong with them is told first
+    for name in ("recycle_after", "worker_memory"):
+        if getattr(given, name) is not None:
+            raise ValueError(f"{name}: needs workers, such as --workers N or workers=N for N processes")
     if retries is not None:
         raise ValueError("retries: only valid together with workers (--workers, --dask) or islands")
     if timeout is not None:
@@ -52,18 +58,20 @@ def execution_of(
     return IN_PROCESS
 
 
-def resumed(execution: Execution, workers: Any, retries: int | None, timeout: float | None) -> Execution:
+def resumed(execution: Execution, given: Given) -> Execution:
     """The execution that a run had last, on other workers and with other limits where some are given.
 
     `workers=0` is this process, an infinite timeout no limit.
     """
+    workers = given.workers
     if isinstance(execution, Batches) and isinstance(workers, int) and workers == 0:
-        execution, workers = IN_PROCESS, None
+        execution, given = IN_PROCESS, replace(given, workers=None)
     if isinstance(execution, OnWorkers):
-        return execution.on(workers, retries, timeout)
-    if retries is not None and not workers:
+        return execution.on(given)
+    if given.retries is not None and not given.workers:
         raise ValueError("retries: only valid together with workers, and this run has none")
-    return execution_of(workers or None, retries, None if timeout == math.inf else timeout)
+    timeout = None if given.timeout == math.inf else given.timeout
+    return execution_of(**replace(given, workers=given.workers or None, timeout=timeout).options())
 
 
 def execution_from_dict(about: dict[str, Any]) -> Execution:

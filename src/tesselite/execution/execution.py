@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tesselite.base.checks import checked_processes
+from tesselite.base.checks import checked_bytes, checked_count, checked_processes
 from tesselite.base.threads import available_threads
 from tesselite.execution.events import Events
 from tesselite.execution.log import EvaluationLog, Logged
@@ -102,15 +102,34 @@ class Execution(ABC):
 
 
 @dataclass(frozen=True)
+class Given:
+    """Which workers a user asks for, and how patient to be with them; None for what was not said. See `OnWorkers`."""
+
+    workers: Any = None
+    retries: int | None = None
+    timeout: float | None = None
+    recycle_after: int | None = None
+    worker_memory: int | str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What was said, by name."""
+        said = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: value for name, value in said.items() if value is not None}
+
+
+@dataclass(frozen=True)
 class OnWorkers(Execution):
     """What all ways of execution on workers share: which workers, and how patient we are with them.
 
-    `workers` as in `open_workers`; `retries` and `timeout` (seconds of one evaluation) are those of `workers.farm`.
+    `workers` as in `open_workers`; `retries` and `timeout` (seconds of one evaluation) are those of `workers.farm`,
+    `recycle_after` (evaluations) and `worker_memory` (bytes) those of `workers.processes`.
     """
 
     workers: Any = None
     retries: int = RETRIES
     timeout: float | None = None
+    recycle_after: int | None = None
+    worker_memory: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.workers, int | np.integer) and not isinstance(self.workers, bool):
@@ -118,20 +137,31 @@ class OnWorkers(Execution):
         retries, timeout = checked_policy(self.retries, self.timeout)
         store(self, "retries", retries)
         store(self, "timeout", timeout)
+        if self.recycle_after is not None:
+            store(self, "recycle_after", checked_count("recycle_after", self.recycle_after))
+        if self.worker_memory is not None:
+            store(self, "worker_memory", checked_bytes("worker_memory", self.worker_memory))
+        for name in ("recycle_after", "worker_memory"):
+            if getattr(self, name) is not None and not isinstance(self.workers, int | None):
+                raise ValueError(
+                    f"{name}: only for processes of our own, as in workers=4 (--workers 4); an executor or a Dask "
+                    "cluster has settings of its own: max_tasks_per_child, --memory-limit and --lifetime"
+                )
 
     def open(self) -> AbstractContextManager[Workers | None]:
         """The workers, to be closed at the end."""
-        return open_workers(self.workers)
+        return open_workers(self.workers, self.recycle_after, self.worker_memory)
 
-    def on(self, workers: Any, retries: int | None, timeout: float | None) -> Self:
+    def on(self, given: Given) -> Self:
         """The same with other workers and limits, where some are given; an infinite timeout is none."""
-        limit = self.timeout if timeout is None else timeout
-        return replace(
-            self,
-            workers=self.workers if workers is None else workers,
-            retries=self.retries if retries is None else retries,
-            timeout=None if limit == math.inf else limit,
-        )
+        ours = isinstance(self.workers if given.workers is None else given.workers, int | None)
+        before = {"workers": self.workers, "retries": self.retries, "timeout": self.timeout}
+        if ours:  # others have no such limits
+            before |= {"recycle_after": self.recycle_after, "worker_memory": self.worker_memory}
+        made = {**before, **given.options()}
+        if made["timeout"] == math.inf:
+            made["timeout"] = None
+        return replace(self, **{"recycle_after": None, "worker_memory": None, **made})
 
     def named(self, workers: Workers | None) -> Self:
         """The same with workers that a file can name: processes, no more than cores, for an executor or a client."""
@@ -141,7 +171,9 @@ class OnWorkers(Execution):
 
     def farm(self, job: Job, workers: Workers) -> Farm:
         """What evaluates the job's rows on these workers."""
-        return Farm(workers, job.problem, retries=self.retries, timeout=self.timeout, halt=job.halt)
+        return Farm(
+            workers, job.problem, retries=self.retries, timeout=self.timeout, halt=job.halt, seed=job.search.seed
+        )
 
     def shown(self) -> list[tuple[str, str]]:
         """Names and values for people."""
@@ -150,7 +182,10 @@ class OnWorkers(Execution):
         else:
             workers = f"Dask, {self.workers}"
         limit = "no limit" if self.timeout is None else f"{self.timeout:g} s per evaluation"
-        return [("Workers", workers), ("Timeout", limit), ("Retries", str(self.retries))]
+        lines = [("Workers", workers), ("Timeout", limit), ("Retries", str(self.retries))]
+        renewed = [] if self.recycle_after is None else [f"after {self.recycle_after:,} evaluations"]
+        renewed += [] if self.worker_memory is None else [f"at {self.worker_memory / 1e6:,.0f} MB"]
+        return [*lines, *([("Recycled", " or ".join(renewed))] if renewed else [])]
 
     def command(self) -> list[str]:
         """The options of `tesselite run`."""
@@ -160,6 +195,8 @@ class OnWorkers(Execution):
         """The options of `tesselite resume` that say again what protects the run."""
         words = ["--dask" if isinstance(self.workers, str) else "--workers", str(self.workers)]
         words += ["--timeout", f"{self.timeout:g}"] if self.timeout is not None else []
+        words += ["--recycle-after", str(self.recycle_after)] if self.recycle_after is not None else []
+        words += ["--worker-memory", str(self.worker_memory)] if self.worker_memory is not None else []
         return words + (["--retries", str(self.retries)] if self.retries != RETRIES else [])
 
 

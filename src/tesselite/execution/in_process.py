@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.threads import checked_threads
 from tesselite.execution.batches import known_results, take_known
@@ -34,7 +36,8 @@ class InProcess(Execution):
         def evaluate(rows: Rows, first: int) -> Evaluation:
             results = take_known(known, rows, first)
             missing = [number for number in range(first, first + len(rows)) if number not in results]
-            here = job.problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads)
+            seeds = job.problem.seeds_in(job.search.seed, np.array(missing, np.int64))
+            here = job.problem.evaluate_checked(rows[[number - first for number in missing]], None, n_threads, seeds)
             for i, number in enumerate(missing):
                 results[number] = result_of(here, i, number)
             joined = evaluation_of([results[number] for number in sorted(results)], job.problem.records)

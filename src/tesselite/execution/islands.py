@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from tesselite.archive.archive import Elites
+from tesselite.archive.history import EvaluatedRows, RowKind
 from tesselite.base.checks import checked_count
 from tesselite.base.threads import available_threads
 from tesselite.emitters.emitter import Emitter
@@ -43,12 +44,13 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Found:
-    """What an island found: its elites, what it counted on the way, and the first error."""
+    """What an island found: its elites, what it counted on the way, the first error, and all rows if they are kept."""
 
     elites: Elites
     invalid: Counter[str]
     out_of_bounds: int
     first_error: str
+    history: EvaluatedRows | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Island:
     batch_size: int
     seed: int
     start: Rows | None
+    keeps_history: bool = False
 
     def search(self, stretch: Stretch) -> Found:
         """Carry on from the elites of a stretch to its end."""
@@ -79,11 +82,15 @@ class Island:
         )
         search.archive.restore(stretch.elites)
         search.evaluations = stretch.first
+        if self.keeps_history:
+            search.history = EvaluatedRows(RowKind.of(search.archive), stretch.stop - stretch.first)
         for _ in batches(search, problem, stretch.stop, batch_size=self.batch_size, threads=1):
             if stretch.first == 0:  # the others begin later
                 stop_if_nothing_is_valid(search, problem, self.batch_size)
         archive = search.archive
-        return Found(archive.in_order_of_filling(), archive.invalid, archive.out_of_bounds, search.first_error)
+        return Found(
+            archive.in_order_of_filling(), archive.invalid, archive.out_of_bounds, search.first_error, search.history
+        )
 
 
 def search_island(island: Island, stretch: Stretch) -> Found | str:
@@ -111,6 +118,8 @@ class Islands(OnWorkers):
         store(self, "n", checked_count("islands", self.n))
         if self.exchange is not None:
             store(self, "exchange", checked_count("exchange", self.exchange))
+        if self.recycle_after is not None:
+            raise ValueError("recycle_after: islands evaluate inside of their search; expected none, or worker_memory")
         if self.timeout is not None:
             raise ValueError("timeout: islands evaluate inside of their search; expected none")
 
@@ -120,7 +129,8 @@ class Islands(OnWorkers):
 
     def open(self) -> AbstractContextManager[Workers | None]:
         """The workers, to be closed at the end."""
-        return open_workers(min(available_threads(), self.n) if self.workers is None else self.workers)
+        workers = min(available_threads(), self.n) if self.workers is None else self.workers
+        return open_workers(workers, memory=self.worker_memory)
 
     def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
         """Spend the job's evaluations, giving the search back after every exchange."""
@@ -130,7 +140,14 @@ class Islands(OnWorkers):
         tessellation = search.archive.tessellation
         payload = Payload.of(job.problem)
         island = Island(
-            payload, tessellation, search.emitter, search.initial, job.batch_size, search.seed, search.start
+            payload,
+            tessellation,
+            search.emitter,
+            search.initial,
+            job.batch_size,
+            search.seed,
+            search.start,
+            keeps_history=search.history is not None,
         )
         workers.start(Payload.of(island))
         numbers = itertools.count()
@@ -149,6 +166,8 @@ class Islands(OnWorkers):
                 search.archive.count_invalid(found.invalid)
                 search.archive.out_of_bounds += found.out_of_bounds
                 search.first_error = search.first_error or found.first_error
+                if search.history is not None and found.history is not None:
+                    search.history.extend(found.history)
             search.evaluations = bounds[-1]
             yield search
 

@@ -11,15 +11,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction, Evaluation, checked
+from tesselite.base.seeds import evaluation_seeds
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
+
+Seeds = npt.NDArray[np.int64]
 
 DrawScenario = Callable[[Any, str | None], object]
 """(axes, scenario)"""
@@ -39,7 +43,7 @@ class Problem(ABC):
     process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
     so that no run is continued with another one; empty for the usual one. `y_down` says that pictures of two features
     let the second grow downwards, as in the coordinates of a screen. `records` are what an evaluation tells beside
-    fitness and features, kept with each elite.
+    fitness and features, kept with each elite. A problem that is `seeded` is evaluated by `evaluate_seeded`.
     """
 
     name: str
@@ -52,9 +56,20 @@ class Problem(ABC):
     scenarios: tuple[str, ...] = ()
     y_down: bool = False
     records: Records = NO_RECORDS
+    seeded: bool = False
 
-    def evaluate(self, solutions: npt.ArrayLike, scenario: str | None = None, threads: int | None = None) -> Evaluation:
+    def evaluate(
+        self,
+        solutions: npt.ArrayLike,
+        scenario: str | None = None,
+        threads: int | None = None,
+        *,
+        seeds: npt.ArrayLike | None = None,
+    ) -> Evaluation:
         """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.
+
+        `seeds` (n,) are for a function that asks for one, as `tesselite.evaluation_seeds` gives those of a run; by
+        default they are derived from the rows.
 
         Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
         fails is invalid in the result; it raises nothing.
@@ -62,11 +77,28 @@ class Problem(ABC):
         if scenario is not None and scenario not in self.scenarios:
             known = ", ".join(repr(s) for s in self.scenarios) or "none"
             raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
-        return self.evaluate_checked(self.solutions.validate(solutions), scenario, threads)
+        rows = self.solutions.validate(solutions)
+        if seeds is not None:
+            seeds = np.asarray(seeds)
+            if not self.seeded:
+                raise ValueError(f"seeds: expected none, since {self.name} does not ask for a seed")
+            if seeds.shape != (len(rows),) or seeds.dtype.kind not in "iu":
+                raise ValueError(f"seeds: expected whole numbers ({len(rows)},), got {seeds.shape} of {seeds.dtype}")
+        return self.evaluate_checked(rows, scenario, threads, seeds)
 
-    def evaluate_checked(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+    def evaluate_checked(
+        self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None = None
+    ) -> Evaluation:
         """`evaluate_rows`, which may be anyone's; ValueError if its result is not an evaluation of these rows."""
-        return checked(self.evaluate_rows(rows, scenario, threads), len(rows), self.features.n)
+        return checked(self.evaluate_seeded(rows, scenario, threads, seeds), len(rows), self.features.n)
+
+    def seeds_in(self, seed: int, numbers: npt.ArrayLike) -> Seeds | None:
+        """The seeds of these evaluations of a run with this seed; None if nobody asks for them."""
+        return evaluation_seeds(seed, numbers) if self.seeded else None
+
+    def evaluate_seeded(self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None) -> Evaluation:
+        """`evaluate_rows` with a seed for each row, (n,), if the problem is `seeded`; without some, by the rows."""
+        return self.evaluate_rows(rows, scenario, threads)
 
     @abstractmethod
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:

@@ -5,6 +5,7 @@ The built-in compiled problems (the arm and the test functions) share `CompiledP
 
 from __future__ import annotations
 
+import inspect
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,10 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import RAISED, Direction, Evaluation, Invalid, reason_of
 from tesselite.base.numbers import as_float, shown
+from tesselite.base.seeds import seeds_of_rows
 from tesselite.base.standing_threads import in_parts
 from tesselite.base.threads import checked_threads
-from tesselite.problems.problem import TRAINING, Problem
+from tesselite.problems.problem import TRAINING, Problem, Seeds
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.records import NO_RECORDS, Records, Values
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
@@ -73,6 +75,7 @@ class FunctionProblem(_Stated):
         super().__init__(name or str(getattr(function, "__name__", type(function).__name__)), statement)
         self.function = function
         self.batch = batch
+        self.seeded = _asks_for_seed(function, bool(self.scenarios))
         self._decode: Callable[[Rows], Any] = getattr(self.solutions, "decode", np.asarray)
         self.__doc__ = function.__doc__
 
@@ -80,12 +83,17 @@ class FunctionProblem(_Stated):
         """Call the function itself."""
         return self.function(*args, **options)
 
-    def _arguments(self, rows: Rows, scenario: str | None) -> tuple[Any, ...]:
-        """What the function is called with for a row or for rows: copies, as the space decodes them."""
+    def _called(self, rows: Rows, scenario: str | None, seeds: Any) -> Any:
+        """What the function returns for a row or for rows: it gets copies, as the space decodes them."""
         x = self._decode(rows.copy())
-        return (x, scenario) if self.scenarios else (x,)
+        more: dict[str, Any] = {"seed": seeds if self.batch else int(seeds)} if self.seeded else {}
+        return self.function(x, scenario, **more) if self.scenarios else self.function(x, **more)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
+        """Call the function, with seeds that are derived from the rows if it asks for some."""
+        return self.evaluate_seeded(rows, scenario, threads, None)
+
+    def evaluate_seeded(self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None) -> Evaluation:
         """Call the function on each row, or once on all; a row that fails is invalid and the others are kept.
 
         The function gets copies: what it writes into them reaches neither the caller nor a second call.
@@ -95,9 +103,11 @@ class FunctionProblem(_Stated):
         recorded = self.records.missing(len(rows))
         reasons: dict[int, str] = {}
         first_error = ""
+        if seeds is None:
+            seeds = seeds_of_rows(rows) if self.seeded else np.zeros(len(rows), np.int64)
         if self.batch:
             try:
-                self._store(self.function(*self._arguments(rows, scenario)), fitness, features, recorded)
+                self._store(self._called(rows, scenario, seeds.copy()), fitness, features, recorded)
                 return Evaluation.of(fitness, features, records=recorded)
             except (Exception, SystemExit) as error:
                 # Some row is at fault: find out which by evaluating them one at a time.
@@ -106,7 +116,8 @@ class FunctionProblem(_Stated):
         for i in range(len(rows)):
             part = slice(i, i + 1)
             try:
-                one = self.function(*self._arguments(rows[part] if self.batch else rows[i], scenario))
+                chosen = part if self.batch else i
+                one = self._called(rows[chosen], scenario, seeds[chosen])
                 kept = {name: values[part] for name, values in recorded.items()}
                 self._store(one, fitness[part], features[part], kept)
             except (Exception, SystemExit) as error:
@@ -161,6 +172,19 @@ class FunctionProblem(_Stated):
             return ""
         width = self.solutions.width
         return f"It was called with one solution ({width},); if it takes a whole batch, (n, {width}), add batch=True.\n"
+
+
+def _asks_for_seed(function: Callable[..., Any], has_scenarios: bool) -> bool:
+    """Whether a function has a parameter called `seed`; ValueError if that is where the scenario goes."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of some functions nobody knows what they take
+        return False
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    asking = [i for i, one in enumerate(parameters) if i and one.name == "seed" and one.kind in by_name]
+    if asking and has_scenarios and asking[0] == 1 and parameters[1].kind is by_name[0]:
+        raise ValueError("scenarios: the second argument of the function is the scenario; expected seed behind it")
+    return bool(asking)
 
 
 def _one(value: Any) -> Any:
@@ -296,7 +320,8 @@ def problem(
     returns fitness (n,) and features (n, d). A function compiled by Numba's `@njit` is compiled into the search loop
     and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
     compiled function -1, or the scenario's number). `outside` is that of `FeatureSpace`. A function that is not
-    compiled may raise `tesselite.Invalid(reason)`.
+    compiled may raise `tesselite.Invalid(reason)`, and may have an argument `seed` for its own randomness: a whole
+    number (an array (n,) with `batch=True`) that depends on the run's seed and the evaluation's number alone.
 
     With `records`, such as {"mass": float, "label": str, "path": (100, 2)}, it returns a third value, a mapping or a
     tuple of these (arrays (n, ...) with `batch=True`; a tuple of numbers from a compiled function), kept with elites.
@@ -320,6 +345,11 @@ def problem(
             raise TypeError(f"problem: expected a function to decorate, got {function!r}")
         if not hasattr(function, "py_func"):
             return FunctionProblem(function, statement, batch=batch, name=name)
+        if _asks_for_seed(function.py_func, has_scenarios=False):
+            raise ValueError(
+                "seed: a compiled function cannot ask for one; leave @njit out (a compiled function may be called "
+                "from it), or derive the randomness from the solution"
+            )
         if batch:
             raise ValueError("batch: a compiled function takes one solution at a time; leave batch=True out")
         return _compiled(function, name or function.__name__, statement)

@@ -9,13 +9,14 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tesselite.archive.archive import Archive
+from tesselite.archive.history import HistoryFolder, load_history
 from tesselite.base.interruption import noted_signals
 from tesselite.base.notices import notice
 from tesselite.execution.events import BUDGET, CHANGE, STOP
@@ -33,6 +34,9 @@ from tesselite.search.map_elites import (
     runs_compiled,
     stop_if_nothing_is_valid,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 class Interrupted(KeyboardInterrupt):
@@ -79,6 +83,12 @@ class Run:
         """How many evaluations it has spent."""
         return self.search.evaluations
 
+    def history(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """Every evaluation, if the run keeps its history; see `tesselite.load_history`."""
+        if self.folder is None:
+            raise ValueError("history: the run has no folder; start it with history=True and out='runs/mine'")
+        return load_history(self.folder, columns)
+
     def _repr_html_(self) -> str:
         from tesselite.report.notebook import run_html
 
@@ -123,9 +133,12 @@ class Keeper:
     def row(self, run: Run) -> None:
         """Note how far the run has come."""
 
-    def history(self) -> list[dict[str, float | None]]:
+    def rows(self) -> list[dict[str, float | None]]:
         """What was noted since the run began, or was last stopped."""
         return []
+
+    def make_room(self) -> None:
+        """Write what would grow in memory; called after each step."""
 
     def save(self, run: Run) -> None:
         """Save all of it."""
@@ -143,31 +156,40 @@ class Keeper:
 class InFolder(Keeper):
     """Keeps a run in its folder, at least every `seconds`."""
 
-    def __init__(self, place: RunFolder, job: Job, keeps_log: bool, seconds: float) -> None:
-        self.place, self.job, self.keeps_log, self.seconds = place, job, keeps_log, seconds
+    def __init__(
+        self, place: RunFolder, job: Job, keeps_log: bool, seconds: float, history: HistoryFolder | None = None
+    ) -> None:
+        self.place, self.job, self.keeps_log, self.seconds, self.history = place, job, keeps_log, seconds, history
         self._saved_at = time.perf_counter()
 
     def row(self, run: Run) -> None:
         """Append to progress.csv."""
         self.place.append_progress(run.search, run.seconds_search)
 
-    def history(self) -> list[dict[str, float | None]]:
+    def rows(self) -> list[dict[str, float | None]]:
         """The rows of progress.csv since the run was last stopped."""
         since = max((event["at"] for event in self.job.events.of(STOP)), default=-1)
         return [row for row in self.place.read_progress() if (row["evaluations"] or 0) > since]
 
     def save(self, run: Run) -> None:
-        """Write a checkpoint; the log and the changes of niches are on disk before it."""
+        """Write a checkpoint; the log, the changes of niches and the history are on disk before it."""
         assert self.job.log is not None
         recorded = {(event["at"], event["fingerprint"]) for event in self.job.events.of(CHANGE)}
         for change in run.search.changes:
             if (change.at, change.fingerprint) not in recorded:  # a run that was killed here has recorded it
                 self.job.events.record(CHANGE, **asdict(change))
         self.job.log.sync()
+        if self.history is not None:
+            self.history.save()
         self.place.write_checkpoint(run.search)
         if not self.keeps_log:
             self.job.log.forget(run.evaluations)
         self._saved_at = time.perf_counter()
+
+    def make_room(self) -> None:
+        """Write the full parts of the history."""
+        if self.history is not None:
+            self.history.save_full_parts()
 
     def is_due(self) -> bool:
         """Whether the last checkpoint is older than it should be."""
@@ -204,17 +226,18 @@ def carry_on(
     # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
     by_clock = workers is None and runs_compiled(run.search, run.problem)
     calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
-    history = keeper.history() if run.plan.stall else []
+    noted = keeper.rows() if run.plan.stall else []
     with _signals(job) as received, closing(job.log) if job.log else nullcontext():
         steps = execution.steps(job, workers)
         with _saved_on_failure(run, keeper):
             while _advance(run, steps, received, keeper):
+                keeper.make_room()
                 stop_if_nothing_is_valid(run.search, run.problem, min(job.batch_size, run.budget))
                 if rows.reached(run.evaluations):
                     keeper.row(run)
                     if run.plan.stall:
-                        history.append(progress_of(run.search))
-                        run.stopped = run.plan.stall.reason(history)
+                        noted.append(progress_of(run.search))
+                        run.stopped = run.plan.stall.reason(noted)
                 stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
                 if stopping or keeper.is_due():
                     keeper.save(run)

@@ -6,6 +6,7 @@
     archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
     centroids.parquet   the tessellation, where it is not a grid
     start.parquet       known designs that were evaluated first, if there were any
+    history/            every evaluation, in Parquet parts, if the run keeps them
     evaluations.log     results from workers that the archive does not have yet, or all of an asynchronous run
     failures.jsonl      what went wrong on workers, with the solutions
 
@@ -29,6 +30,7 @@ from typing import IO, Any
 
 from tesselite import __version__
 from tesselite.archive.figures import figures_of
+from tesselite.archive.history import HISTORY, remove_history
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.execution.choice import execution_from_dict
@@ -102,7 +104,8 @@ def _not_settings(file: Path, error: Exception) -> ValueError:
 def check_output(option: str, file: Path) -> None:
     """ValueError if this file is one of a run's own, which no command may overwrite."""
     own = file.name in RUN_FILES or file.match("assessment*.parquet")
-    if own and (file.parent / "settings.json").exists():
+    folder = file.parent.parent if file.parent.name == HISTORY else file.parent
+    if (own or folder != file.parent) and (folder / "settings.json").exists():
         raise ValueError(f"{option}: {file} belongs to the run; choose another file")
 
 
@@ -211,6 +214,7 @@ class RunFolder:
     def abandon_if_empty(self) -> None:
         """Take back a run that failed before it saved anything, so that it can be started again once fixed."""
         if not self.archive_file.exists():
+            remove_history(self.path)
             for name in RUN_FILES:
                 (self.path / name).unlink(missing_ok=True)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tesselite.archive.history import RowKind
 from tesselite.base.checks import checked_count, is_whole
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import available_threads
@@ -38,7 +39,8 @@ from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
-_OPTIONAL = ("start", "records", "stall")  # parts of a plan that a file has only if there are some
+_OPTIONAL = ("start", "records", "stall", "history")  # parts of a plan that a file has only if there are some
+_ISLANDS_HISTORY = 10**9  # bytes
 VARY = "vary"  # what a space of solutions does itself
 
 
@@ -47,7 +49,7 @@ class Plan:
     """What a run is: the problem by name, the niches, the emitter by name, the budget, the seed and where it is done.
 
     `problem_fingerprint` tells whether the problem is still the same. An `emitter` that is named by an operator alone
-    draws parents uniformly. `start` are known designs to begin with.
+    draws parents uniformly. `start` are known designs to begin with. With `history`, every evaluation is kept.
     """
 
     problem: str
@@ -62,6 +64,7 @@ class Plan:
     start: Start | None = None
     records: Records = NO_RECORDS
     stall: Stall | None = None
+    history: bool = False
 
     @classmethod
     def of(
@@ -77,6 +80,7 @@ class Plan:
         execution: Execution = IN_PROCESS,
         start: Any = None,
         stall: Stall | None = None,
+        history: bool = False,
     ) -> Plan:
         """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
         evaluations = checked_count("evaluations", evaluations)
@@ -92,6 +96,9 @@ class Plan:
                 raise ValueError(f"emitter: {trial.emitter} does not work with {way}; leave one of them out")
         if execution.kind == Islands.kind and niches.revision is not None:
             raise ValueError("islands: need the same niches from beginning to end; leave them out, or choose others")
+        execution = execution.settled(evaluations)
+        if history and isinstance(execution, Islands):
+            _check_islands_history(execution, RowKind.of(trial.archive))
         name = str(trial.emitter)
         return cls(
             problem=importable_name(problem) or problem.name,
@@ -102,10 +109,11 @@ class Plan:
             initial=initial,
             batch_size=_batch_size(batch_size, trial.emitter),
             seed=seed,
-            execution=execution.settled(evaluations),
+            execution=execution,
             start=known,
             records=problem.records,
             stall=stall,
+            history=bool(history),
         )
 
     @property
@@ -155,7 +163,10 @@ class Plan:
         flat |= {"niches": niches_from_dict(about["niches"]), "execution": execution_from_dict(about["execution"])}
         start = Start.from_dict(about["start"]) if "start" in about else None
         stall = Stall(**about["stall"]) if "stall" in about else None
-        return cls(**flat, start=start, records=Records.from_list(about.get("records", ())), stall=stall)
+        records, history = Records.from_list(about.get("records", ())), about.get("history", False)
+        if not isinstance(history, bool):
+            raise TypeError(f"history is {history!r}")
+        return cls(**flat, start=start, records=records, stall=stall, history=history)
 
     # -- for people ------------------------------------------------------------------------------------------------
 
@@ -183,6 +194,7 @@ class Plan:
         words += ["--start", str(folder / START_FILE)] if self.start else []
         words += ["--evaluations", str(self.evaluations), "--initial", str(self.initial)]
         words += ["--batch-size", str(self.batch_size), *(self.stall.command() if self.stall else [])]
+        words += ["--history"] if self.history else []
         if self.emitter != VARY:
             words += ["--emitter" if is_emitter(self.emitter) else "--variation", self.emitter]
         return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])
@@ -206,6 +218,17 @@ def _batch_size(given: float | None, emitter: Emitter) -> int:
             f"{size}; leave it out, or raise the number of emitters"
         )
     return size
+
+
+def _check_islands_history(islands: Islands, kind: RowKind) -> None:
+    """ValueError if what islands evaluate between exchanges takes more memory than they may have."""
+    between = islands.n * (islands.exchange or 0) * kind.n_bytes
+    if between > _ISLANDS_HISTORY:
+        raise ValueError(
+            f"history: islands hold what they evaluate between exchanges in memory, {between / 1e9:.1f} GB here; "
+            f"expected at most {_ISLANDS_HISTORY / 1e9:.0f} GB, as with exchange="
+            f"{max(1, _ISLANDS_HISTORY // (islands.n * kind.n_bytes))}"
+        )
 
 
 def search_for(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive
+from tesselite.archive.history import HistoryFolder, RowKind
 from tesselite.base.checks import checked_count, checked_seconds
 from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
@@ -24,7 +25,7 @@ from tesselite.emitters.names import emitter_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.execution.choice import execution_of, resumed
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
-from tesselite.execution.execution import Execution, Job
+from tesselite.execution.execution import Execution, Given, Job
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers, WorkersLike
@@ -93,6 +94,7 @@ def run(
     start: npt.ArrayLike | Archive | str | Path | None = None,
     patience: float | None = None,
     rise: float | None = None,
+    history: bool = False,
     threads: int | None = None,
     progress: Progress | bool | None = None,
     out: str | Path | None = None,
@@ -103,6 +105,8 @@ def run(
     asynchronous: bool = False,
     islands: int | None = None,
     exchange: int | None = None,
+    recycle_after: int | None = None,
+    worker_memory: int | str | None = None,
 ) -> Run:
     """Fill an archive with the best solutions of every kind that this many evaluations find; returns the run, ended.
 
@@ -128,6 +132,8 @@ def run(
         patience: Stop early if neither coverage nor QD score has risen by the share `rise` (0.01) in this many
             evaluations. `run.stopped` says so, and `tesselite.resume(DIR, evaluations=...)` goes on.
         rise: See `patience`.
+        history: Keep every evaluation, its solution included, in Parquet parts in the folder `out`: `run.history()`,
+            `tesselite.load_history(out)`, or any reader of Parquet.
         threads: Threads for compiled work. Default: all cores. Does not change the result.
         progress: A function that is called with the run after every batch; of a compiled problem, in this process,
             after the first batch that ends at or beyond each 200th part of the budget, and at the end. The run stops
@@ -143,6 +149,8 @@ def run(
         asynchronous: Insert each result of workers at once, and wait for no batch.
         islands: This many searches side by side that exchange elites every `exchange` evaluations.
         exchange: Evaluations of an island between exchanges.
+        recycle_after: Replace a worker process by a new one after this many evaluations, for simulators that leak.
+        worker_memory: The same once it takes this much memory after an evaluation, as in "2GB" or bytes.
 
     Raises:
         ValueError: For arguments that make no sense, before anything is done.
@@ -172,11 +180,21 @@ def run(
         batch_size=batch_size,
         seed=seed,
         execution=execution_of(
-            workers, retries, timeout, asynchronous=asynchronous, islands=islands, exchange=exchange
+            workers,
+            retries,
+            timeout,
+            asynchronous=asynchronous,
+            islands=islands,
+            exchange=exchange,
+            recycle_after=recycle_after,
+            worker_memory=worker_memory,
         ),
         start=start,
         stall=stall_of(patience, rise),
+        history=history,
     )
+    if history and out is None:
+        raise ValueError("history: needs a folder for the run, as in out='runs/mine'")
     with shown_from_python(progress) as (called, display):
         options = Options(threads, checkpoint_seconds, called, display)
         return start_run(plan, problem, None if out is None else Path(out), options, chosen)
@@ -224,7 +242,8 @@ def start_run(
             niches = _niches(place, stored, problem, options)
             niches_are_made(niches)
             search = stored.plan.search(problem, niches, emitter)
-            return _in_folder(place, stored, problem, search, workers, options)
+            history = _history(place, stored.plan, search)
+            return _in_folder(place, stored, problem, search, workers, options, history=history)
 
 
 @contextmanager
@@ -263,6 +282,15 @@ def _niches(place: RunFolder, stored: Stored, problem: Problem, options: Options
     return niches
 
 
+def _history(place: RunFolder, plan: Plan, search: MapElites) -> HistoryFolder | None:
+    """Where every evaluation of the search from now on goes, if the plan says so; nothing is written yet."""
+    if not plan.history:
+        return None
+    history = HistoryFolder(place.path, RowKind.of(search.archive), search.evaluations)
+    search.history = history.rows
+    return history
+
+
 def _in_folder(
     place: RunFolder,
     stored: Stored,
@@ -271,6 +299,7 @@ def _in_folder(
     workers: Workers | None,
     options: Options,
     execution: Execution | None = None,
+    history: HistoryFolder | None = None,
 ) -> Run:
     """Carry on in a folder, from wherever the search is."""
     plan = stored.plan
@@ -287,7 +316,9 @@ def _in_folder(
     )
     here = Run(plan, problem, search, place.path)
     here.seconds_search = place.cut_progress(search.evaluations)
-    keeper = InFolder(place, job, execution.keeps_log, options.checkpoint_seconds)
+    if history is not None:
+        history.cut()
+    keeper = InFolder(place, job, execution.keeps_log, options.checkpoint_seconds, history)
     return carry_on(here, job, execution, workers, keeper, options.progress, options.display)
 
 
@@ -302,6 +333,13 @@ class Changes:
     workers: WorkersLike | None = None
     retries: int | None = None
     timeout: float | None = None
+    recycle_after: int | None = None
+    worker_memory: int | str | None = None
+
+    @property
+    def given(self) -> Given:
+        """Which workers, and their limits."""
+        return Given(self.workers, self.retries, self.timeout, self.recycle_after, self.worker_memory)
 
     def budget(self, plan: Plan) -> int:
         """The evaluations in all; ValueError if that is less than was planned."""
@@ -330,13 +368,16 @@ def resume(
     workers: WorkersLike | None = None,
     retries: int | None = None,
     timeout: float | None = None,
+    recycle_after: int | None = None,
+    worker_memory: int | str | None = None,
 ) -> Run:
     """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
 
     `problem` is needed where the run was started from Python on a problem that cannot be imported by name. More
     `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
-    `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries` and
-    `timeout` are those that the run began with, unless others are given. `progress` is that of `run`.
+    `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries`,
+    `timeout`, `recycle_after` and `worker_memory` are those that the run began with, unless others are given.
+    `progress` is that of `run`.
 
     Example:
         >>> import tesselite as tl
@@ -344,7 +385,17 @@ def resume(
         >>> tl.resume("sphere", evaluations=1_000).evaluations
         1000
     """
-    changes = Changes(evaluations, variation, emitter, other_version, workers, retries, timeout)
+    changes = Changes(
+        evaluations=evaluations,
+        variation=variation,
+        emitter=emitter,
+        other_version=other_version,
+        workers=workers,
+        retries=retries,
+        timeout=timeout,
+        recycle_after=recycle_after,
+        worker_memory=worker_memory,
+    )
     with shown_from_python(progress) as (called, shown):
         return continue_run(folder, problem, changes, Options(threads, checkpoint_seconds, called, shown))
 
@@ -368,7 +419,7 @@ def continue_run(
         problem = _checked_problem(place, plan, problem, asked=True)  # to resume a run is to run its problem
         if changes.workers is None:
             check_scheduler(place.path, plan)
-        execution = resumed(plan.execution, changes.workers, changes.retries, changes.timeout)
+        execution = resumed(plan.execution, changes.given)
         budget = changes.budget(plan)
         again = _again(place, plan, changes.variation, changes.emitter)
         agree_to_import(plan)  # to resume a run is to run what it names
@@ -377,7 +428,7 @@ def continue_run(
         search = plan.search(problem, _niches(place, stored, problem, options), again, place.path)
         place.restore(search)
         place.read_progress()  # raises if it is damaged, before anything is written
-        saved = search.evaluations
+        saved, history = search.evaluations, _history(place, plan, search)
         log = EvaluationLog(place.path, problem.features.n, problem.records)
         logged = log.read() if plan.execution.keeps_log else []
         plan.execution.catch_up(search, logged, stored.events, stored.planned.evaluations)
@@ -391,8 +442,8 @@ def continue_run(
             if search.evaluations < budget and kept != plan.execution:
                 stored.events.record(EXECUTION, search.evaluations, execution=kept.to_dict())
             if budget <= search.evaluations > saved:
-                _save_the_end(search, place)  # killed between its last result and its last checkpoint
-            return _in_folder(place, stored, problem, search, opened, options, execution)
+                _save_the_end(search, place, history)  # killed between its last result and its last checkpoint
+            return _in_folder(place, stored, problem, search, opened, options, execution, history)
 
 
 def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
@@ -443,8 +494,11 @@ def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: E
     return None
 
 
-def _save_the_end(search: MapElites, place: RunFolder) -> None:
+def _save_the_end(search: MapElites, place: RunFolder, history: HistoryFolder | None) -> None:
     """Write what a run that has spent its budget could not write any more."""
+    if history is not None:
+        history.cut()
+        history.save()
     seconds = place.cut_progress(search.evaluations)
     rows = place.read_progress()
     if not rows or rows[-1]["evaluations"] != search.evaluations:

@@ -29,6 +29,7 @@ from tesselite.compiled.crew import (
     wait_until_done,
 )
 from tesselite.compiled.kernels import kernel, part
+from tesselite.compiled.memory import copy_row
 from tesselite.emitters.breeding import breed_chunk
 from tesselite.emitters.operators import Operator
 
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 # Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
 _ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _NO_NICHE, _PROMISING, _N_COUNTS = *range(8), 8
+
+_REASONS = {_BAD_FITNESS: FITNESS_NOT_FINITE, _BAD_FEATURES: FEATURES_NOT_FINITE, _EXCEPTIONS: EXCEPTION}
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -82,6 +85,15 @@ class Batch(NamedTuple):
     refused: Ints
 
 
+class Evaluated(NamedTuple):
+    """All rows of a stretch in order, for who keeps every evaluation; otherwise there is no room for any."""
+
+    fitness: Floats
+    features: Floats
+    solutions: npt.NDArray[Any]
+    status: Ints
+
+
 class Stretch(NamedTuple):
     """How long to run: from evaluation number `first` for `evaluations`, or until the room for elites runs out."""
 
@@ -92,6 +104,7 @@ class Stretch(NamedTuple):
     counts: Ints
     refused: Ints
     control: Ints
+    evaluated: Evaluated
 
 
 @part()
@@ -162,6 +175,18 @@ def _keep_promising(n: int, start: int, rule: Any, elites: Any, scratch: Any, ba
 
 
 @part()
+def _note(n: int, start: int, scratch: Any, evaluated: Any) -> None:
+    """Copy n rows, whatever they are worth, to the stretch's rows from `start`, if these are kept."""
+    rows, status = scratch.candidates, scratch.status
+    if evaluated.status.shape[0] > 0:
+        for i in range(n):
+            evaluated.fitness[start + i] = rows.fitness[i]
+            evaluated.status[start + i] = status[i]
+            copy_row(rows.features, i, evaluated.features, start + i)
+            copy_row(rows.solutions, i, evaluated.solutions, start + i)
+
+
+@part()
 def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, counts: Any, refused: Any) -> None:
     """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
     candidates, places, tallies = batch.candidates, batch.places, batch.tallies
@@ -207,6 +232,7 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
                 dismiss(control)
                 return
             _locate(n, parts, scratch, batch, chunk)
+            _note(n, control[MESSAGE + 1] - stretch.first + start, scratch, stretch.evaluated)
             tallies[chunk, _PROMISING] = _keep_promising(n, start, parts.rule, elites, scratch, batch)
             report_done(control)
             spins = 0
@@ -312,6 +338,33 @@ class CompiledLoop:
             promising=np.zeros(CHUNK, np.int64),
         )
 
+    def _room_for_all(self, evaluations: int) -> Evaluated:
+        """Where the rows of a stretch of this many evaluations go, if they are kept."""
+        history, first = self._search.history, self._scratch[0].candidates
+        if history is None:
+            none = np.empty(0, np.int64)
+            return Evaluated(first.fitness[:0], first.features[:0], first.solutions[:0], none)
+        history.reserve(evaluations)
+        n, solutions = history.n, history.solutions.view(np.uint8)
+        return Evaluated(history.fitness[n:], history.columns[n:], solutions[n:], np.zeros(evaluations, np.int64))
+
+    def _keep(self, stretch: Stretch, n: int) -> None:
+        """Have the n rows of a stretch kept, if anybody keeps them: with the reasons that `Archive.add` would give."""
+        history = self._search.history
+        if history is None:
+            return
+        rows, d, records = stretch.evaluated, len(self._names), self._archive.records
+        status, features = rows.status[:n], rows.features
+        invalid = np.flatnonzero(status)
+        nothing_known, failed = invalid[status[invalid] != _OUTSIDE], invalid[status[invalid] == _EXCEPTIONS]
+        rows.fitness[nothing_known], features[nothing_known, :d] = np.nan, np.nan
+        features[failed, d:] = records.packed(records.missing(1), 1)
+        reasons = {}
+        for i in invalid.tolist():
+            outside = status[i] == _OUTSIDE
+            reasons[i] = self._archive.refused(features[i : i + 1, :d])[0] if outside else _REASONS.get(status[i], "")
+        history.count(stretch.first, n, reasons)
+
     def run(self, evaluations: int) -> None:
         """Spend this many evaluations on batches of offspring."""
         while evaluations > 0:
@@ -334,6 +387,7 @@ class CompiledLoop:
                 counts=counts,
                 refused=np.zeros(self._batch.refused.shape[1], np.int64),
                 control=control,
+                evaluated=self._room_for_all(evaluations),
             )
             task = self._batch, archive.arrays(), stretch
             first, *others = (
@@ -353,14 +407,11 @@ class CompiledLoop:
             for helper in helping:
                 helper.result()
             archive.out_of_bounds += int(counts[_OUTSIDE])
-            reasons = {
-                FITNESS_NOT_FINITE: int(counts[_BAD_FITNESS]),
-                FEATURES_NOT_FINITE: int(counts[_BAD_FEATURES]),
-                EXCEPTION: int(counts[_EXCEPTIONS]),
-            }
+            reasons = {reason: int(counts[status]) for status, reason in _REASONS.items()}
             for name, n in zip(self._names, stretch.refused.tolist(), strict=False):
                 reasons[OUTSIDE + name] = n
             archive.count_invalid(Counter({reason: n for reason, n in reasons.items() if n}))
+            self._keep(stretch, int(counts[_DONE]))
             search.evaluations += int(counts[_DONE])
         if control[MESSAGE + 3]:
             raise ValueError(self._failure)

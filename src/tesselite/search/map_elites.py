@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.revision import Revision
+
+if TYPE_CHECKING:
+    from tesselite.archive.history import EvaluatedRows
 
 INITIAL = 1000
 BATCH_SIZE = 200
@@ -152,6 +155,7 @@ class MapElites:
         self.changes: list[Change] = []
         self._revised = 0  # the number of evaluations when the revision was last asked
         self.evaluations = 0
+        self.history: EvaluatedRows | None = None  # collects every evaluation from now on, if somebody wants them
         self.first_error = ""  # the traceback of the first exception in a user's function that this process has seen
         self.pending: dict[int, Rows] = {}  # what is out for evaluation in a steady-state search
         self._asked: Rows | None = None
@@ -229,6 +233,9 @@ class MapElites:
             wanted, n_before = self.emitter.wants_improvement, len(self.archive)
             added = self.archive.add_evaluated(solutions, evaluated, first, improvement=wanted)
             self.evaluations += len(solutions)
+            if self.history is not None:
+                known = checked(evaluated, len(solutions), self.archive.tessellation.space.n)
+                self.history.add(first, solutions, known, self.archive.refused(known.features))
             self.first_error = self.first_error or evaluated.first_error
             self.emitter.tell(solutions, evaluated, added)
             if self.revision is not None and not self.revision.asked_first:
@@ -437,6 +444,8 @@ def batches(
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
         if loop:
+            if search.history is not None:
+                left = min(left, -(-search.history.room // batch_size) * batch_size)
             for every in stops:
                 left = min(left, -(-(every - search.evaluations % every) // batch_size) * batch_size)
             started = time.perf_counter()
@@ -451,7 +460,9 @@ def batches(
                 if evaluate:
                     evaluated = evaluate(solutions, search.evaluations)
                 else:
-                    evaluated = problem.evaluate_rows(solutions, None, n_threads)
+                    numbers = range(search.evaluations, search.evaluations + len(solutions))
+                    seeds = problem.seeds_in(search.seed, numbers)
+                    evaluated = problem.evaluate_seeded(solutions, None, n_threads, seeds)
             except BaseException:
                 search.take_back()  # so that the search can go on after Ctrl-C
                 raise

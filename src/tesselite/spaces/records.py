@@ -127,7 +127,7 @@ class Records:
                 values[record.name] = texts[record.name]
                 continue
             columns = numbers[:, start : start + record.width]
-            if record.kind == "int":
+            if record.kind in ("int", "bool"):
                 columns = np.nan_to_num(columns, posinf=0.0, neginf=0.0).clip(-_MOST, _MOST)  # of an invalid row
             values[record.name] = columns.astype(_KINDS[record.kind][0]).reshape(len(numbers), *record.shape)
             start += record.width

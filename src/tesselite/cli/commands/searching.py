@@ -38,6 +38,29 @@ def problems(options: ProblemsOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recycling:
+    """When worker processes are replaced."""
+
+    recycle_after: Annotated[
+        int | None,
+        typer.Option(
+            "--recycle-after",
+            parser=whole,
+            metavar="N",
+            help="Replace a worker process after N evaluations, for simulators that leak (--workers only).",
+        ),
+    ] = None
+    worker_memory: Annotated[
+        str | None,
+        typer.Option(
+            "--worker-memory",
+            metavar="SIZE",
+            help="Replace a worker process once it takes this much memory, such as 2GB (--workers only).",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """The options of `run`; None stands for the default, or for what the paper did."""
 
@@ -138,8 +161,13 @@ class RunOptions:
     rise: Annotated[
         float | None, typer.Option(help="With --patience: the share by which one of them has to rise. Default: 0.01.")
     ] = None
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Keep every evaluation, with its solution, in Parquet parts in DIR/history."),
+    ] = False
     seed: SeedOption = None
     on: OnWorkers
+    recycling: Recycling
     asynchronous: Annotated[
         bool, typer.Option("--asynchronous", help="On workers: insert each result at once, wait for no batch.")
     ] = False
@@ -179,6 +207,7 @@ class ResumeOptions:
         typer.Option(parser=whole, metavar="N", help="Extend the budget to this many evaluations."),
     ] = None
     on: OnWorkers
+    recycling: Recycling
     checkpoint_seconds: CheckpointOption = 30.0
     other_version: Annotated[
         bool,
@@ -192,7 +221,7 @@ class ResumeOptions:
 def resume(options: ResumeOptions) -> None:
     """Continue a run that was interrupted, or extend a finished one.
 
-    It has the same workers, timeout and retries as before, unless you give others. --workers 0 evaluates in this
+    It has the same workers and limits as before, unless you give others. --workers 0 evaluates in this
     process, --timeout inf sets no limit.
     """
     from tesselite.cli.running import resume_run

@@ -27,8 +27,8 @@ WorkersLike: TypeAlias = "int | str | Executor | Callable[[], Executor] | Worker
 """What a user may name as workers; see `open_workers`."""
 
 
-def open_workers(wanted: Any) -> Workers:
-    """Workers from what a user names.
+def open_workers(wanted: Any, recycle_after: int | None = None, memory: int | None = None) -> Workers:
+    """Workers from what a user names; processes of ours are replaced after so many evaluations, or bytes of memory.
 
     A number is that many processes here. "tcp://host:8786" is a Dask scheduler and "local:4" a Dask cluster of four
     processes here. An executor, a function that makes one (so that a broken one can be replaced), a Dask client and
@@ -39,7 +39,7 @@ def open_workers(wanted: Any) -> Workers:
     if isinstance(wanted, int) and not isinstance(wanted, bool):
         from tesselite.execution.workers.processes import Processes
 
-        return Processes(wanted)
+        return Processes(wanted, recycle_after=recycle_after, memory=memory)
     if isinstance(wanted, str) and wanted.strip().isdecimal():
         raise ValueError(f"workers: expected a number, got the text {wanted!r}; give workers={wanted.strip()}")
     if isinstance(wanted, str) or type(wanted).__module__.startswith("distributed."):

@@ -22,7 +22,7 @@ from tesselite.archive.evaluation import RAISED, Evaluation, reason_of
 from tesselite.base.checks import checked_count, checked_seconds
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers
-from tesselite.problems.problem import Problem
+from tesselite.problems.problem import Problem, Seeds
 from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows
 
@@ -75,14 +75,16 @@ class _Chunk:
     seconds: float  # that it may take
 
 
-def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None) -> Evaluation:
+def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None, seeds: Seeds | None = None) -> Evaluation:
     """What a worker does; on one thread, since there are other workers. A row that makes it raise is invalid."""
     try:
-        return problem.evaluate_rows(rows, scenario, 1)
+        return problem.evaluate_seeded(rows, scenario, 1, seeds)
     except Exception as error:
         if len(rows) > 1:
-            ones = [evaluate_chunk(problem, rows[i : i + 1], scenario) for i in range(len(rows))]
-            return Evaluation.joined(ones)
+            parts = [slice(i, i + 1) for i in range(len(rows))]
+            return Evaluation.joined(
+                [evaluate_chunk(problem, rows[i], scenario, None if seeds is None else seeds[i]) for i in parts]
+            )
         nothing = np.full((1, problem.features.n), np.nan)
         reasons, records = {0: reason_of(error)}, problem.records.missing(1)
         return Evaluation.of([np.nan], nothing, reasons, traceback.format_exc(), records)
@@ -97,7 +99,8 @@ def checked_policy(retries: int, timeout: float | None) -> tuple[int, float | No
 class Farm:
     """A problem on workers. Give it evaluations by number, and it gives each back once, in order of completion.
 
-    `halt` is asked now and then whether to stop, which raises Halted. Workers are closed by whoever opened them.
+    `halt` is asked now and then whether to stop, which raises Halted. `seed` is that of the run, if there is one, for
+    functions that ask for one. Workers are closed by whoever opened them.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class Farm:
         retries: int = RETRIES,
         timeout: float | None = None,
         halt: Callable[[], bool] | None = None,
+        seed: int | None = None,
     ) -> None:
         retries, timeout = checked_policy(retries, timeout)
         self.workers = workers
@@ -115,6 +119,7 @@ class Farm:
         self.retries = retries
         self.timeout = timeout
         self.halt = halt
+        self.seed = seed
         self._waiting: deque[Item] = deque()
         self._suspects: deque[Item] = deque()
         self._on_trial: int | None = None  # the task of a suspect, beside which nothing else runs
@@ -187,7 +192,10 @@ class Farm:
 
     def _submit(self, items: list[Item]) -> int:
         rows, scenario = np.stack([item.row for item in items]), items[0].scenario
-        task = Task(self._next_task, evaluate_chunk, (rows, scenario))
+        seeds = None
+        if self.seed is not None:
+            seeds = self.problem.seeds_in(self.seed, [item.number for item in items])
+        task = Task(self._next_task, evaluate_chunk, (rows, scenario, seeds), n_rows=len(rows))
         self._next_task += 1
         seconds = math.inf
         if self.timeout is not None:
@@ -206,7 +214,7 @@ class Farm:
             longest = max(_LONGEST, 2 * self.workers.n * self.workers.message_seconds)
             share = min(-(-len(self._waiting) // (2 * self.workers.n)), int(longest / row_seconds))
             enough = min(math.ceil(_SHORTEST / row_seconds), -(-len(self._waiting) // room))
-            size = max(share, enough)
+            size = int(min(max(share, enough), self.workers.most_rows()))
         items = [self._waiting.popleft()]
         while len(items) < size and self._waiting:
             item = self._waiting[0]

@@ -7,6 +7,8 @@ parent is gone, however that died, a watchdog kills them and all that they have 
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import pickle
 import signal
@@ -18,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from tesselite.execution.workers.payload import Payload
@@ -25,6 +28,7 @@ from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 from tesselite.execution.workers.watchdog import Watchdog
 
 _FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
+_LEAVING_SECONDS = 5.0  # that a worker which is replaced has to come to its end
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -35,15 +39,25 @@ class _Worker:
     ready: bool = False
     task: Task | None = None
     began: float = 0.0
+    n_evaluated: int = 0
 
 
 class Processes(Workers):
     """`n` worker processes, whose libraries of linear algebra use `threads` threads unless the user says otherwise.
 
-    What they print goes to standard error. `on_report(task, content)` is called with what a task says by `report`.
+    What they print goes to standard error. `on_report(task, content)` is called with what a task says by `report`. A
+    worker is replaced by a new one after `recycle_after` evaluations, or once it takes `memory` bytes after a task.
     """
 
-    def __init__(self, n: int, *, threads: int = 1, on_report: Callable[[Task, Any], object] | None = None) -> None:
+    def __init__(
+        self,
+        n: int,
+        *,
+        threads: int = 1,
+        on_report: Callable[[Task, Any], object] | None = None,
+        recycle_after: int | None = None,
+        memory: int | None = None,
+    ) -> None:
         if n < 1:
             raise ValueError(f"workers: expected at least 1, got {n}")
         if os.name != "posix":
@@ -51,6 +65,9 @@ class Processes(Workers):
         self.n = n
         self._threads = threads
         self._on_report = on_report
+        self._recycle_after = math.inf if recycle_after is None else recycle_after
+        self._memory = math.inf if memory is None else memory
+        self._leaving: list[tuple[_Worker, float]] = []  # replaced ones, and when each is killed
         self._payload: Payload | None = None
         self._workers: list[_Worker] = []
         self._unsent: list[Task] = []
@@ -72,12 +89,34 @@ class Processes(Workers):
 
     def _watch(self) -> None:
         if self._watchdog is not None:
-            self._watchdog.watch(-worker.process.pid for worker in self._workers)  # each leads a group of its own
+            there = [*self._workers, *(worker for worker, _ in self._leaving)]
+            self._watchdog.watch(-worker.process.pid for worker in there)  # each leads a group of its own
 
     def _renew(self, worker: _Worker) -> None:
         """Start another in the place of a worker that has ended."""
         self._workers[self._workers.index(worker)] = _start_process(self._threads)
         self._watch()
+
+    def _recycle(self, worker: _Worker) -> None:
+        """Let a worker come to an end that has done its share, and start another."""
+        worker.connection.close()  # which it takes for the end
+        self._leaving.append((worker, time.monotonic() + _LEAVING_SECONDS))
+        self._renew(worker)
+
+    def _see_off(self) -> None:
+        """End replaced workers that have come to their end, or do not, with all that they have started."""
+        now = time.monotonic()
+        for worker, until in self._leaving:
+            if worker.process.poll() is not None or now >= until:
+                _end(worker)
+        stayed = [(worker, until) for worker, until in self._leaving if worker.process.returncode is None]
+        if len(stayed) < len(self._leaving):
+            self._leaving = stayed
+            self._watch()
+
+    def most_rows(self) -> float:
+        waiting = (worker for worker in self._workers if worker.ready and worker.task is None)
+        return self._recycle_after - min((worker.n_evaluated for worker in itertools.islice(waiting, 1)), default=0)
 
     def room(self) -> int:
         return sum(worker.ready and worker.task is None for worker in self._workers) - len(self._unsent)
@@ -110,6 +149,7 @@ class Processes(Workers):
             if message == "hello":
                 self._give_payload(worker)
             elif message == "ready":
+                self._check_memory(content[0])
                 worker.ready, self._failed_starts = True, 0
             elif message == "failed":
                 raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{content[0]}")
@@ -119,13 +159,26 @@ class Processes(Workers):
             else:
                 assert worker.task is not None
                 outcomes.append(Outcome(worker.task, content[0], seconds=content[1]))
+                worker.n_evaluated += worker.task.n_rows
                 worker.task = None
+                if worker.n_evaluated >= self._recycle_after or content[2] >= self._memory:
+                    self._recycle(worker)
         for worker in list(self._workers):
             # A child that it has forked may hold its end of the connection open.
             if worker.process.poll() is not None and not worker.connection.poll():
                 outcomes += self._bury(worker)
+        if self._leaving:
+            self._see_off()
         self._send()
         return outcomes
+
+    def _check_memory(self, used: int) -> None:
+        """WorkersLost if a worker has reached its limit of memory before it has done anything."""
+        if used >= self._memory:
+            raise WorkersLost(
+                f"worker_memory: a worker takes {used / 1e6:,.0f} MB once the problem is loaded, which leaves nothing "
+                f"of {self._memory / 1e6:,.0f} MB; expected a higher limit"
+            )
 
     def _give_payload(self, worker: _Worker) -> None:
         assert self._payload is not None
@@ -168,9 +221,9 @@ class Processes(Workers):
                 worker.process.terminate()
 
     def close(self) -> None:
-        for worker in self._workers:
+        for worker in [*self._workers, *(worker for worker, _ in self._leaving)]:
             _end(worker)
-        self._workers, self._unsent = [], []
+        self._workers, self._leaving, self._unsent = [], [], []
         if self._watchdog is not None:
             self._watchdog.close()
             self._watchdog = None
@@ -192,8 +245,6 @@ def _start_process(threads: int) -> _Worker:
 
 def _python_path() -> str:
     """So that the worker imports this very package, wherever it was imported from."""
-    from pathlib import Path
-
     home = str(Path(__file__).parents[2])
     return os.pathsep.join([home, *filter(None, [os.environ.get("PYTHONPATH")])])
 
@@ -248,12 +299,22 @@ def _work(connection: Connection) -> None:
     except BaseException:
         tell("failed", traceback.format_exc())
         return
-    tell("ready")
+    tell("ready", _memory())
     while True:
         function, args = pickle.loads(connection.recv_bytes())
         began = time.perf_counter()
         value = function(problem, *args)
-        tell("done", value, time.perf_counter() - began)
+        tell("done", value, time.perf_counter() - began, _memory())
+
+
+def _memory() -> int:
+    """The bytes of memory that this process takes; where nobody says so, as many as it ever took."""
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
 
 
 def _main() -> None:

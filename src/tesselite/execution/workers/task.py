@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +18,15 @@ class WorkersLost(RuntimeError):
 
 @dataclass(frozen=True)
 class Task:
-    """A call of a module's function on some worker: function(problem, *args). `number` tells tasks apart."""
+    """A call of a module's function on some worker: function(problem, *args). `number` tells tasks apart.
+
+    `n_rows` is how many evaluations it is.
+    """
 
     number: int
     function: Callable[..., Any]
     args: tuple[Any, ...]
+    n_rows: int = 1
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,10 @@ class Workers(ABC):
     @abstractmethod
     def room(self) -> int:
         """How many more tasks to submit now, so that workers are busy and none waits in a queue for long."""
+
+    def most_rows(self) -> float:
+        """How many evaluations the next task may have, for the worker that will get it; infinity for no limit."""
+        return math.inf
 
     @abstractmethod
     def submit(self, task: Task) -> None:
