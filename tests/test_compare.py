@@ -446,7 +446,10 @@ def test_command_line(runs):
     assert (rows[0]["first"], rows[0]["second"], rows[0]["n"], rows[0]["m"]) == ("fine", "rough", 3, 3)
     page = (runs / "out" / "comparison.md").read_text()
     assert "| fine | 3 |" in page
-    assert "Note: " not in page
+    assert page.count("Note: ") == 1
+    assert "on a common CVT of 4 niches (the runs have different niches)" in page
+    run(app, ["compare", "fine-0", "--against", "fine-1", "-o", "alike"])
+    assert "Note: " not in (runs / "alike" / "comparison.md").read_text()
     run(app, ["compare", "fine-0", "--against", "long", "-o", "noted"])
     assert "Note: the runs have different numbers of evaluations" in (runs / "noted" / "comparison.md").read_text()
     assert (runs / "out" / "figures" / "expected_quality.png").exists()

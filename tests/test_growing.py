@@ -11,6 +11,9 @@ import pytest
 import tesselite as tl
 from tesselite.base.seeds import Purpose, generator
 from tesselite.cli import main
+from tesselite.report.growth import BORDER, EMPTY, OUTSIDE, picture_pixels
+from tesselite.runs.folder import RunFolder
+from tesselite.search.snapshots import kept_changes
 from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.growth import adapted, grown_bounds, unit_centroids
 from tesselite.tessellation.niches import niches_from_dict
@@ -97,7 +100,7 @@ class PlainGrowth:
 
 def test_expanding_agrees_with_plain_python():
     how = KINDS["expanding"]
-    search, plain = search_with(how), PlainGrowth(unit_centroids(2, 60, 2.0, 4), how)
+    search, plain = search_with(how), PlainGrowth(unit_centroids(2, how, 4), how)
     while search.evaluations < 3000:
         first, rows = search.evaluations, search.ask(130)
         evaluated = ARM.evaluate(rows)
@@ -405,6 +408,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert [len(changes[0]["low"]), changes[0]["at"]] == [2, 430]
     assert call("plot", out) == 0
     assert (tmp_path / "run" / "figures" / "growth.png").exists()
+    assert (tmp_path / "run" / "figures" / "niches-at-changes.png").exists()
     for options, message in (
         (["--grow", "shrinking"], "grow: expected one of expanding"),
         (["--grow", "expanding"], "expanding: all bounds of the features are given"),
@@ -412,3 +416,68 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     ):
         assert call("run", "arm:5", *options, "--out", str(tmp_path / "none")) == 2
         assert message in capsys.readouterr().err
+
+
+def test_pictures_of_at_most_twelve_changes_are_kept():
+    assert [list(kept_changes(n)) for n in (0, 1, 3)] == [[], [0], [0, 1, 2]]
+    assert list(kept_changes(12)) == list(range(12))
+    assert list(kept_changes(13)) == [0, 2, 4, 6, 8, 10, 12]
+    for n in range(1, 200):  # what is kept later was kept before, whenever it was looked at
+        assert len(kept_changes(n)) <= 12
+        assert set(kept_changes(n + 1)) <= {*kept_changes(n), n}
+
+
+@pytest.mark.parametrize("kind", ["clusters", "grid"])
+def test_pictures_are_the_niches_right_after_changes(tmp_path, kind):
+    seen = {}
+
+    def look(run):
+        n = len(run.search.changes)
+        if n and n - 1 not in seen:
+            seen[n - 1] = run.search.archive.tessellation
+
+    straight = tl.run(ARM, tessellation=KINDS[kind], out=tmp_path / "straight", progress=look, **SETTINGS)
+    n = len(straight.search.changes)
+    pictures = RunFolder.open(tmp_path / "straight").read_pictures(n)
+    assert list(pictures) == list(kept_changes(n))
+    for number, picture in pictures.items():
+        assert picture.tessellation == seen[number]
+        assert picture.tessellation.fingerprint() == straight.search.changes[number].fingerprint
+    tl.run(ARM, tessellation=KINDS[kind], out=tmp_path / "cut", **{**SETTINGS, "evaluations": 1210})
+    tl.resume(tmp_path / "cut", evaluations=SETTINGS["evaluations"])
+    whole, cut = (
+        {file.name: file.read_bytes() for file in (tmp_path / name / "niches-at-changes").iterdir()}
+        for name in ("straight", "cut")
+    )
+    assert whole == cut
+
+
+def test_pixels_of_a_picture_by_hand():
+    space = tl.FeatureSpace({"a": (0, 1), "b": (0, 1)})
+    picture = tl.Archive(tl.GridTessellation(space, [2, 1]), 1)
+    picture.add([[0.0], [0.0]], [1.0, 3.0], [[0.1, 0.5], [0.9, 0.5]])
+    box = space.within(np.array([0.0, 0.0]), np.array([1.0, 2.0]))
+    pixels = picture_pixels(picture, box, 1.0, 5.0)
+    assert (pixels[:119] == OUTSIDE).all()  # above: the upper half of the box
+    assert set(pixels[125:, :119].ravel()) == {3}  # the lowest fitness
+    assert set(pixels[125:, 121:].ravel()) == {3 + 126}  # the middle of the range
+    assert set(pixels[125:, 120]) == {BORDER}
+    empty = tl.Archive(tl.GridTessellation(space, [2, 1]), 1)
+    assert set(picture_pixels(empty, space, 0.0, 1.0).ravel()) == {EMPTY, BORDER}
+
+
+def test_a_cvt_of_few_samples():
+    few = tl.expanding(20, n_samples=40, ignore_bounds=True)
+    assert niches_from_dict(json.loads(json.dumps(few.to_dict()))) == few
+    assert growing_by_name(few.text(), 20, None, 2.0) == few
+    older = {name: value for name, value in few.to_dict().items() if name != "n_samples"}
+    assert niches_from_dict(older) == tl.expanding(20, ignore_bounds=True)
+    assert not np.array_equal(unit_centroids(3, few, 1), unit_centroids(3, tl.expanding(20), 1))
+    with pytest.raises(ValueError, match="n_samples: the exact method draws none"):
+        few.tessellate(ARM.features, 1)
+    for wrong, message in (
+        ({"n_niches": 20, "n_samples": 5}, "n_samples: expected"),
+        ({"grid": [2], "n_samples": 9}, "CVT"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tl.expanding(**wrong)

@@ -68,12 +68,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Groups that share direction, settings and levels. Fitness times `scale` is what `fitness_name` names."""
+    """Groups that share direction, settings and levels. Fitness times `scale` is what `fitness_name` names.
+
+    `on` follows the names of figures that were counted in common niches, `note` says why; empty for runs' own niches.
+    """
 
     groups: tuple[Group, ...]
     fitness_name: str = "fitness"
     scale: float = 1.0
     training_name: str = TRAINING
+    note: str = ""
+    on: str = ""
 
     def __post_init__(self) -> None:
         trials = [trial for group in self.groups for trial in group.trials]
@@ -184,10 +189,10 @@ class Comparison:
     def metrics_table(self, queries: Sequence[Measure] = ()) -> Table:
         """Median [quartiles] over runs of each metric and each query."""
         measures = [
-            Measure("filled", "filled niches"),
-            Measure("coverage", "coverage"),
+            Measure("filled", f"filled niches{self.on}"),
+            Measure("coverage", f"coverage{self.on}"),
             Measure("spread", "spread"),
-            Measure("qd_score", "QD score"),
+            Measure("qd_score", f"QD score{self.on}"),
             Measure("found", f"best found, {self.training_name}"),
             Measure("best", f"best assessed, {self.training_name}", TRAINING),
             *([Measure("best", "best assessed, median scenario")] if len(self.settings) > 1 else []),

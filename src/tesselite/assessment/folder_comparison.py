@@ -11,11 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
+from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.scenarios import HERE, Evaluating, assess_run
 from tesselite.assessment.trial import summarise_run
 from tesselite.problems.problem import TRAINING
 from tesselite.runs.folder import RunFolder
+from tesselite.runs.problem import run_archive
 
 _LEVELS = 200
 
@@ -58,12 +60,18 @@ def compare_folders(
     groups: Mapping[str, Sequence[Path]],
     shares: Sequence[float] = (),
     how: Evaluating = HERE,
+    n_niches: int | None = None,
 ) -> tuple[Comparison, list[Measure]]:
     """Groups of run folders as a comparison, and what to test: best fitness, coverage, spread, QD score and `shares`.
 
-    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed.
+    The runs must be comparable; ValueError if not (see `check_comparable`), before any is assessed. Runs with different
+    niches, or without, are projected on `n_niches` common ones; the comparison's `note` says so (see `common_niches`).
     """
     check_comparable(groups)
+    places = [RunFolder.open(folder) for folders in groups.values() for folder in folders]
+    common = common_niches(
+        [place.read().plan.niches for place in places], [run_archive(place.path)[0] for place in places], n_niches
+    )
     if not np.isfinite(np.asarray(shares, dtype=np.float64)).all():
         raise ValueError(f"shares: expected finite fitness values, got {list(shares)}")
     assessed = {name: [assess_run(folder, how=how) for folder in folders] for name, folders in groups.items()}
@@ -79,7 +87,7 @@ def compare_folders(
             name,
             name,
             tuple(
-                summarise_run(folder, found, levels, group=name, number=i, threads=how.threads)
+                summarise_run(folder, found, levels, group=name, number=i, threads=how.threads, common=common.niches)
                 for i, (folder, found) in enumerate(zip(groups[name], assessed[name], strict=True))
             ),
             family=name,
@@ -89,11 +97,16 @@ def compare_folders(
     directions = {run.direction for found in assessed.values() for run in found}
     if len(directions) > 1:
         raise ValueError("runs: expected the same direction in all, but some maximise fitness and others minimise it")
-    comparison = Comparison(made)
+    on = "" if common.niches is None else ", common niches"
+    comparison = Comparison(made, note=common.note, on=on)
     sign = "<=" if comparison.direction == "min" else ">"
     measures = [Measure("found", f"best in {TRAINING}")]
     if len(comparison.settings) > 1:
         measures.append(Measure("best", "best, median over scenarios"))
-    measures += [Measure(kind, kind.replace("_", " ")) for kind in ("coverage", "spread", "qd_score")]
+    measures += [
+        Measure("coverage", f"coverage{on}"),
+        Measure("spread", "spread"),
+        Measure("qd_score", f"qd score{on}"),
+    ]
     measures += [Measure("share", f"share {sign} {x:g}, median over scenarios", x=x) for x in shares]
     return comparison, measures

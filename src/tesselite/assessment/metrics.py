@@ -100,7 +100,7 @@ def in_niches(archive: Archive, n_niches: int) -> Archive:
     low = np.where(np.isinf(given.low), features.min(axis=0), given.low)
     high = np.where(np.isinf(given.high), features.max(axis=0), given.high)
     high = np.where(high > low, high, low + 1.0)
-    return project(archive, cvt(given.within(low, high), n_niches, seed=0, cache=True))
+    return archive.moved_to(cvt(given.within(low, high), n_niches, seed=0, cache=True))[0]
 
 
 def project(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ import numpy as np
 from tesselite import __version__
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import histogram
-from tesselite.assessment.metrics import Metrics, measure
+from tesselite.assessment.metrics import Metrics, measure, project, spread
 from tesselite.assessment.scenarios import Assessment
 from tesselite.base.atomic import regular_bytes, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
+from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 had no digest
 PROGRESS = ("evaluations", "coverage", "best_fitness", "qd_score")
@@ -119,11 +120,21 @@ def summarise_run(
     settings: dict[str, Any] | None = None,
     seconds: dict[str, float] | None = None,
     threads: int | None = None,
+    common: Tessellation | None = None,
 ) -> Trial:
-    """The trial of a finished run in a folder and its assessment; `levels` (m,) are those of the histograms."""
+    """The trial of a finished run in a folder and its assessment; `levels` (m,) are those of the histograms.
+
+    Its metrics are those in the niches of `common`, if given; the spread is that of all elites in any case.
+    """
     place = RunFolder.open(folder)
     plan = place.read().plan
     archive, _ = run_archive(folder)
+    metrics = measure(archive, threads=threads)
+    if common is not None:
+        shown = project(archive, common)
+        metrics = replace(
+            measure(shown, spread_at_most=0), spread=spread(common.space.to_unit(archive.elites().features))
+        )
     rows = place.read_progress()
     kept = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _PROGRESS_ROWS)).round().astype(int)).tolist()
     return Trial(
@@ -132,7 +143,7 @@ def summarise_run(
         seed=plan.seed,
         direction=assessment.direction,
         settings=settings or plan.to_dict(),
-        metrics=measure(archive, threads=threads),
+        metrics=metrics,
         assessed=len(assessment),
         changed=assessment.changed,
         levels=tuple(float(level) for level in levels),

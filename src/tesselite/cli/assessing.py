@@ -164,14 +164,18 @@ def compare_runs(options: CompareOptions) -> None:
     for note in notes:
         say(f"Note: {note}")
     with user_prints_to_stderr(), _counted("assessing", options.quiet) as progress:
-        comparison, queries = compare_folders(groups, options.share or [], _evaluating(options.on, progress))
+        how = _evaluating(options.on, progress)
+        comparison, queries = compare_folders(groups, options.share or [], how, options.n_niches)
+    if comparison.note:
+        say(f"Note: {comparison.note}")
     from tesselite.report.comparison_report import write_comparison
 
     files = write_comparison(comparison, options.out, queries, options.kind, notes)
     tests = comparison.tests_table([(first, second)], queries)
     if options.as_json:
         rows = [dict(zip(tests.columns, row, strict=True)) for row in tests.rows]
-        print_json({"tests": rows, "files": [str(file) for file in files]})
+        notes += [comparison.note] if comparison.note else []
+        print_json({"tests": rows, "notes": notes, "files": [str(file) for file in files]})
         return
     typer.echo(_aligned(tests))
     typer.echo(one_line(files[0]))

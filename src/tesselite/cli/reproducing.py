@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tesselite.base.checks import checked_count
 from tesselite.base.terminal import one_line, say
 from tesselite.cli.assessing import check_folder
 from tesselite.cli.display import print_json
@@ -58,19 +59,24 @@ def _concept(options: ReproduceOptions) -> list[Path]:
 def _unbounded(options: ReproduceOptions) -> list[Path]:
     """The study of features without known bounds."""
     how, quick = options.how, options.quick
-    unused = (how.forecast, how.report, how.keep_runs, how.where, options.centroids, options.reuse)
+    unused = (how.forecast, how.keep_runs, how.where, options.centroids, options.reuse)
     if any(unused) or options.cvt_samples is not None:
-        raise ValueError("unbounded: takes --trials, --evaluations, --descriptors (tasks), --quick and --format only")
-    from tesselite.paper.unbounded import TRIALS, carry_out
+        raise ValueError(
+            "unbounded: takes --trials, --evaluations, --pairs (tasks such as ring or maze-2d/dns), --quick, --report "
+            "and --format only"
+        )
+    from tesselite.paper.unbounded import TRIALS, run_missing
+    from tesselite.paper.unbounded_report import write_report
 
-    return carry_out(
-        options.out,
-        tasks=split_names(options.descriptors) or (["arm", "ring"] if quick else None),
-        trials=options.trials or (1 if quick else TRIALS),
-        evaluations=options.evaluations or (2000 if quick else None),
-        kind=how.kind,
-        say=(lambda text: None) if how.quiet else lambda text: typer.echo(text, err=True),
-    )
+    if not how.report:
+        run_missing(
+            options.out,
+            tasks=split_names(options.descriptors) or (["arm", "ring"] if quick else None),
+            trials=(1 if quick else TRIALS) if options.trials is None else checked_count("--trials", options.trials),
+            evaluations=options.evaluations or (2000 if quick else None),
+            say=(lambda text: None) if how.quiet else say,
+        )
+    return write_report(options.out, how.kind)
 
 
 def _carry_out_all(options: ReproduceOptions) -> list[dict[str, Any]]:

@@ -1,17 +1,15 @@
 """The study of spaces that nobody knows beforehand: niches that were told the bounds, and all that find them.
 
     OUT/trials/TASK/ALGORITHM-000.json   what a trial leaves behind; the same command runs what is missing
-    OUT/unbounded.csv, OUT/unbounded.png, OUT/report.md
 
-The paper names the question (section VI) and does not study it. Archives are compared on a tessellation that is common
-to a task, since their own niches differ. Budgets are small by default; `--evaluations` sets others.
+Tables, figure and report of the trials are written by `unbounded_report`. The paper names the question (section VI) and
+does not study it. Archives are compared on a tessellation that is common to a task, since their own niches differ, and
+by the best of their solutions in the scenarios of the problem. Budgets are small; `--evaluations` sets others.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -22,12 +20,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite import __version__
 from tesselite.archive.evaluation import Evaluation
 from tesselite.assessment.metrics import project
+from tesselite.assessment.scenarios import assess
 from tesselite.base.atomic import write_atomically
+from tesselite.paper.maze import PAPER as MAZE
 from tesselite.problems import by_name
-from tesselite.problems.problem import Problem
-from tesselite.report.style import LINES, figure, save
+from tesselite.problems.problem import TRAINING, Problem
 from tesselite.runs.run import run
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Box, Rows
@@ -39,7 +39,20 @@ from tesselite.tessellation.protocol import Tessellation
 Floats = npt.NDArray[np.float64]
 
 TRIALS = 3
-TRUE = "true bounds"
+TRUE = "true-bounds"
+LABELS = {
+    TRUE: "CVT, true bounds",
+    "uniform": "CVT, true bounds, uniform samples",
+    "too-wide": "CVT, bounds 10 times too wide",
+    "expanding": "expanding",
+    "adaptive": "adaptive",
+    "cluster-elites": "Cluster-Elites",
+    "nslc": "NSLC",
+    "rts": "RTS",
+    "dns": "DNS",
+    "grid": "grid, true bounds",
+}
+_FIRST, _ADD, _GENERATION = 50, 5, 200  # published for Cluster-Elites on the maze
 
 
 class Rescaled(Problem):
@@ -86,7 +99,10 @@ def _moved_arm() -> Problem:
 
 @dataclass(frozen=True)
 class Task:
-    """A problem with true bounds, a number of niches, a budget, and the cells of a grid, where one makes sense."""
+    """A problem with true bounds, a number of niches, a budget, and the cells of a grid, where one makes sense.
+
+    A scenario counts as solved if the best fitness in it is below `solved`.
+    """
 
     name: str
     title: str
@@ -94,6 +110,9 @@ class Task:
     n_niches: int
     evaluations: int
     cells: int | None = None
+    initial: int = 1000
+    solved: float | None = None
+    n_samples: int | None = None  # of CVTs that an algorithm begins with; None: the default
 
     def common(self) -> Tessellation:
         """What archives are compared on; no algorithm's own niches lie like these."""
@@ -107,160 +126,149 @@ class Task:
                    iterations=20)  # fmt: skip
 
 
+def _maze(
+    name: str, title: str, n_niches: int, evaluations: int, cells: int | None, n_samples: int | None = None
+) -> Task:
+    return Task(
+        name,
+        title,
+        lambda: by_name(name.removesuffix("-published").replace("-", ":")),
+        n_niches,
+        evaluations,
+        cells,
+        initial=MAZE.initial,
+        solved=MAZE.solved,
+        n_samples=n_samples,
+    )
+
+
 TASKS = (
     Task("arm", "Arm of 10 joints, features scaled and moved", _moved_arm, 1000, 50_000, 32),
     Task("ring", "A thin ring in the plane", Ring, 500, 20_000, 22),
-    Task("maze-2d", "Maze, 2D", lambda: by_name("maze:2d"), 500, 20_000, 22),
-    Task("maze-20d", "Maze, 20D", lambda: by_name("maze:20d"), 500, 20_000),
-    Task("maze-1000d", "Maze, 1000D", lambda: by_name("maze:1000d"), 500, 20_000),
-    Task("hexapod-6d", "Hexapod, 6D", lambda: by_name("hexapod:duty"), 500, 10_000),
+    _maze("maze-2d", "Maze, 2D", 200, 6000, 14),
+    _maze("maze-20d", "Maze, 20D", 200, 6000, 2),
+    _maze("maze-1000d", "Maze, 1000D", 200, 6000, None, 2000),
+    Task("hexapod-6d", "Hexapod, 6D", lambda: by_name("hexapod:duty"), 500, 20_000, 3, initial=2000),
+    _maze("maze-2d-published", "Maze, 2D, published budget", MAZE.n_niches, MAZE.evaluations, MAZE.grid["2d"]),
 )
 
 
+def _with_bounds(problem: Problem, space: FeatureSpace) -> Problem:
+    """The same problem, saying that its features have these bounds."""
+    if isinstance(problem, Rescaled):
+        return Rescaled(problem.inner, space, problem.scale, problem.offset)
+    return Rescaled(problem, space)
+
+
 def algorithms(task: Task, evaluations: int) -> dict[str, tuple[Problem, dict[str, Any]]]:
-    """The problem and the niches of each algorithm, by its name."""
+    """The problem and the niches of each algorithm, by its name.
+
+    Populations without niches do not know bounds either; all features of a task have the same units. Where a problem
+    samples its features by a model of its own (the maze: by random walks), a CVT with the true bounds uses it, and
+    there is one of uniform samples, too.
+    """
     problem, k = task.problem(), task.n_niches
     space, every = problem.features, max(200, evaluations // 100)
     reach = 4.5 * (space.high - space.low)
-    wide = problem
-    if space.uniform and space.linear:
-        inner = problem.inner if isinstance(problem, Rescaled) else problem
-        scale = (problem.scale, problem.offset) if isinstance(problem, Rescaled) else (1.0, 0.0)
-        wide = Rescaled(inner, space.within(space.low - reach, space.high + reach), *scale)
-    hidden: dict[str, Any] = {"every": every, "ignore_bounds": True}
-    generations = max(1, evaluations // 200)
+    wide = _with_bounds(problem, space.within(space.low - reach, space.high + reach))
+    hidden = _with_bounds(problem, FeatureSpace(dict.fromkeys(space.names)))
+    generations = max(1, evaluations // _GENERATION - 1)
+    first = min(_FIRST, k)
+    add = max(_ADD, -(-(k - first) // generations))
+    fixed = {"n_niches": k, "n_samples": task.n_samples, "method": None if task.n_samples is None else "lloyd"}
     found: dict[str, tuple[Problem, dict[str, Any]]] = {
-        TRUE: (problem, {"n_niches": k}),
-        "bounds 10 times too wide": (wide, {"n_niches": k}),
-        "expanding": (problem, {"tessellation": expanding(k, **hidden)}),
-        "adaptive": (problem, {"tessellation": adaptive(k, **hidden)}),
-        "cluster-elites": (
-            problem,
-            {"tessellation": cluster_elites(k, first=min(50, k), add=-(-k // generations), ignore_bounds=True)},
-        ),
-        "nslc": (problem, {"tessellation": nslc(k)}),
-        "rts": (problem, {"tessellation": rts(k)}),
-        "dns": (problem, {"tessellation": dns(k)}),
+        TRUE: (problem, fixed),
+        "too-wide": (wide, fixed),
+        "expanding": (hidden, {"tessellation": expanding(k, every=every, n_samples=task.n_samples)}),
+        "adaptive": (hidden, {"tessellation": adaptive(k, every=every)}),
+        "cluster-elites": (hidden, {"tessellation": cluster_elites(k, first=first, add=add, every=_GENERATION)}),
+        "nslc": (hidden, {"tessellation": nslc(k)}),
+        "rts": (hidden, {"tessellation": rts(k)}),
+        "dns": (hidden, {"tessellation": dns(k)}),
     }
+    if not space.uniform:
+        found["uniform"] = (_with_bounds(problem, space.within(space.low, space.high)), fixed)
     if task.cells is not None:
-        found["grid, true bounds"] = (problem, {"grid": task.cells})
+        found["grid"] = (problem, {"grid": task.cells})
     return found
 
 
 def run_trial(task: Task, algorithm: str, number: int, evaluations: int, common: Tessellation) -> dict[str, Any]:
-    """Run a trial and say what it found, on its own niches and on the common ones."""
+    """Run a trial and say what it found: on the common niches, and in the scenarios of the problem.
+
+    As many solutions are tried in scenarios as there are niches, drawn at random where an archive keeps more.
+    """
     problem, niches = algorithms(task, evaluations)[algorithm]
     seed = int.from_bytes(hashlib.sha256(f"unbounded/{task.name}/{number}".encode()).digest()[:4], "big")
-    began = time.perf_counter()
-    ended = run(problem, **niches, evaluations=evaluations, seed=seed, progress=False)
-    shown = project(ended.archive, common)
+    began = time.process_time()
+    ended = run(problem, **niches, evaluations=evaluations, initial=min(task.initial, evaluations), seed=seed,
+                threads=1, progress=False)  # fmt: skip
+    seconds = time.process_time() - began
+    shown, true = project(ended.archive, common), task.problem()
+    assessed = assess(ended.archive, true, at_most=task.n_niches, threads=1) if true.scenarios else None
     return {
         "task": task.name,
         "algorithm": algorithm,
         "trial": number,
+        "niches": ended.plan.niches.label,
         "evaluations": evaluations,
         "n_niches": task.n_niches,
         "kept": len(ended.archive),
         "changes": len(ended.search.changes),
+        "lost": sum(change.lost for change in ended.search.changes),
         "coverage": shown.coverage,
         "qd_score": shown.qd_score,
         "best_fitness": shown.best_fitness,
-        "seconds": time.perf_counter() - began,
+        "scenarios": {} if assessed is None else {s: assessed.best(s) for s in assessed.settings if s != TRAINING},
+        "seconds": seconds,
+        "version": __version__,
     }
 
 
-def carry_out(
+def chosen(names: Sequence[str] | None) -> list[tuple[Task, list[str]]]:
+    """The tasks with their algorithms that names such as "ring" and "maze-2d/dns" choose; all by default."""
+    wanted: dict[str, list[str]] = {}
+    known = {task.name: (task, list(algorithms(task, task.evaluations))) for task in TASKS}
+    for name in names or known:
+        task, _, algorithm = name.partition("/")
+        if task not in known or (algorithm and algorithm not in known[task][1]):
+            raise ValueError(
+                f"unbounded: expected tasks among {', '.join(known)}, or a task with an algorithm among "
+                f"{', '.join(LABELS)}, as in ring/dns (1000 features have no grid), got {name!r}"
+            )
+        wanted.setdefault(task, []).extend([algorithm] if algorithm else known[task][1])
+    return [(known[task][0], list(dict.fromkeys(of))) for task, of in wanted.items()]
+
+
+def trial_file(out: Path, task: str, algorithm: str, number: int) -> Path:
+    """Where a trial is kept."""
+    return out / "trials" / task / f"{algorithm}-{number:03d}.json"
+
+
+def run_missing(
     out: Path,
     *,
     tasks: Sequence[str] | None = None,
     trials: int = TRIALS,
     evaluations: int | None = None,
-    kind: str = "png",
     say: Callable[[str], object] = lambda _: None,
-) -> list[Path]:
-    """Run the trials that are missing, and write table, figure and report; the files."""
-    known = {task.name: task for task in TASKS}
-    for name in tasks or ():
-        if name not in known:
-            raise ValueError(f"unbounded: expected tasks among {', '.join(known)}, got {name!r}")
-    chosen = [known[name] for name in tasks or known]
-    rows: list[dict[str, Any]] = []
-    for task in chosen:
-        budget = evaluations or task.evaluations
-        common: Tessellation | None = None
-        for algorithm in algorithms(task, budget):
-            for number in range(trials):
-                file = out / "trials" / task.name / f"{algorithm.replace(' ', '-')}-{number:03d}.json"
-                if not file.exists():
-                    common = common or task.common()
-                    say(f"{task.name}, {algorithm}, trial {number}")
-                    text = json.dumps(run_trial(task, algorithm, number, budget, common), indent=1)
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    write_atomically(file, lambda part, text=text: part.write_text(text))  # type: ignore[misc]
-                row = json.loads(file.read_text())
-                if row["evaluations"] != budget:
-                    raise ValueError(f"{file}: of {row['evaluations']:,} evaluations, expected {budget:,}; remove it")
-                rows.append(row)
-    return _written(out, chosen, rows, kind)
-
-
-def summary(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Medians over trials of each task and algorithm, and their ratios to those of the CVT with the true bounds."""
-    found: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in rows:
-        key = row["task"], row["algorithm"]
-        of = [other for other in rows if (other["task"], other["algorithm"]) == key]
-        medians = {
-            name: float(np.median([other[name] for other in of if other[name] is not None] or [np.nan]))
-            for name in ("coverage", "qd_score", "kept", "changes", "seconds")
-        }
-        found[key] = {"task": key[0], "algorithm": key[1], "trials": len(of), **medians}
-    for (task, _), row in found.items():
-        for name in ("coverage", "qd_score", "kept"):
-            row[f"{name} / true"] = row[name] / found[task, TRUE][name] if found[task, TRUE][name] else float("nan")
-    return list(found.values())
-
-
-def _written(out: Path, tasks: Sequence[Task], rows: Sequence[dict[str, Any]], kind: str) -> list[Path]:
-    table = summary(rows)
-    columns = list(table[0])
-    lines = io.StringIO()
-    writer = csv.DictWriter(lines, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(table)
-    written = out / "unbounded.csv"
-    write_atomically(written, lambda part: part.write_text(lines.getvalue()))
-    text = [
-        "# Spaces that nobody knows beforehand",
-        "",
-        "Medians over trials. Coverage and QD score are those on a CVT within the true bounds that is common to a task "
-        "(of the ring: of niches on the ring); archives without niches have them there only. `kept` counts solutions "
-        "in an archive's own niches, or in its population.",
-    ]
-    for task in tasks:
-        of = [row for row in table if row["task"] == task.name]
-        budget = next(row["evaluations"] for row in rows if row["task"] == task.name)
-        text += [
-            "",
-            f"## {task.title}",
-            "",
-            f"{task.n_niches:,} niches, {budget:,} evaluations, {of[0]['trials']} trials.",
-        ]
-        text += ["", "| algorithm | coverage | of true | QD score of true | kept | changes | seconds |"]
-        text += ["|---|---|---|---|---|---|---|"]
-        for row in of:
-            cells = [f"{row['coverage']:.3f}", f"{row['coverage / true']:.2f}", f"{row['qd_score / true']:.2f}"]
-            cells += [f"{row['kept']:.0f}", f"{row['changes']:.0f}", f"{row['seconds']:.1f}"]
-            text.append(f"| {row['algorithm']} | {' | '.join(cells)} |")
-    report = out / "report.md"
-    write_atomically(report, lambda part: part.write_text("\n".join(text) + "\n"))
-    with figure(3.2 * len(tasks), 3.6) as made:
-        axes = made.subplots(1, len(tasks), squeeze=False)[0]
-        for ax, task in zip(axes, tasks, strict=True):
-            of = [row for row in table if row["task"] == task.name][::-1]
-            ax.barh([row["algorithm"] for row in of], [row["coverage / true"] for row in of], color=LINES[0])
-            ax.axvline(1.0, color="0.3", lw=0.8)
-            ax.set(title=task.title, xlabel="coverage, of that with true bounds")
-            ax.title.set_fontsize(9)
-        drawn = save(made, out / f"unbounded.{kind}")
-    return [report, written, drawn]
+) -> None:
+    """Run the trials that are missing, one file each; ValueError if there are some of another budget."""
+    common: dict[str, Tessellation] = {}
+    for number in range(trials):
+        for task, names in chosen(tasks):
+            budget = evaluations or task.evaluations
+            for algorithm in names:
+                file = trial_file(out, task.name, algorithm, number)
+                if file.exists():
+                    done = json.loads(file.read_text())["evaluations"]
+                    if done != budget:
+                        raise ValueError(f"{file}: of {done:,} evaluations, expected {budget:,}; remove it")
+                    continue
+                say(f"{task.name}, {LABELS[algorithm]}, trial {number}")
+                if task.name not in common:
+                    common[task.name] = task.common()
+                found = run_trial(task, algorithm, number, budget, common[task.name])
+                text = json.dumps(found, indent=1) + "\n"
+                file.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(file, lambda part, text=text: part.write_text(text))  # type: ignore[misc]

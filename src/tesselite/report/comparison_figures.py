@@ -190,7 +190,7 @@ def draw_best(
 def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Mark] = ()) -> None:
     """Share of filled niches, and spread, a box for each group."""
     shades = colours(comparison.groups)
-    panels = (("coverage", "Share of filled niches"), ("spread", "Spread of elites"))
+    panels = (("coverage", f"Share of filled niches{comparison.on}"), ("spread", "Spread of elites"))
     for ax, (kind, title) in zip(made.subplots(1, 2), panels, strict=True):
         values = [comparison.values(group, Measure(kind, title)) for group in comparison.groups]
         _boxes(ax, comparison.groups, values, shades)
@@ -277,7 +277,8 @@ def comparison_figures(
     with figure(11.0, 8.4 if logarithmic else 4.8) as made:
         draw_quality(made, comparison, logarithmic=logarithmic, marks=marks)
         files.append(save(made, out / f"expected_quality.{kind}"))
-    for name in ("best_fitness", "coverage"):
+    # Over time, niches are the runs' own: where they differ, so do their shares.
+    for name in ("best_fitness",) if comparison.on else ("best_fitness", "coverage"):
         if all(trial.progress["evaluations"] for group in comparison.groups for trial in group.trials):
             with figure(7.2, 5.0) as made:
                 draw_progress(made, comparison, name)

@@ -28,6 +28,7 @@ def write_comparison(
     }
     files = [file for name, table in tables.items() for file in table.save(out / "tables", name)]
     figures = comparison_figures(comparison, out / "figures", kind, draw_scenario=_drawing(comparison))
+    notes = [*notes, *([comparison.note] if comparison.note else [])]
     lines = ["# Comparison", "", *(f"Note: {note}\n" for note in notes), "Median [quartiles] over runs.", ""]
     lines += [tables["metrics"].to_markdown(), tables["best_performance"].to_markdown()]
     lines += [

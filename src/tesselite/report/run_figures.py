@@ -10,7 +10,7 @@ from tesselite.assessment.metrics import in_niches
 from tesselite.problems.problem import Problem
 from tesselite.report import plots
 from tesselite.report.curves import MEASURES
-from tesselite.report.growth import draw_growth
+from tesselite.report.growth import draw_growth, draw_pictures, pictures_size
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
 from tesselite.report.style import LINES, figure, save
 from tesselite.runs.folder import RunFolder, not_linked
@@ -29,10 +29,10 @@ def plot_run(
 
     The figures go to DIR/figures unless `out` is given.
 
-    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components; of
-    niches that grew, the bounds and the elites lost at each change are drawn. `features` chooses the parallel axes; by
-    default those of the features that vary most. `say` is called with the reason if the problem cannot be found here
-    and so adds nothing.
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. Of
+    niches that grew, the bounds and the elites lost at each change are drawn, and, of two features, the niches.
+    `features` chooses the parallel axes; by default those of the features that vary most. `say` is called with the
+    reason if something is left out.
     """
     folder = Path(folder)
     out = not_linked(folder / "figures") if out is None else Path(out)
@@ -62,6 +62,18 @@ def plot_run(
         with figure(13.0, 3.4) as made:
             draw_growth(made, changes, archive.tessellation.space.names, f"{plan.problem}: {plan.niches.label}")
             files.append(save(made, out / f"growth.{kind}"))
+        y_down = problem is not None and problem.y_down
+        if pictures := place.read_pictures(len(changes)):
+            with figure(*pictures_size(pictures)) as made:
+                title = f"{plan.problem}: niches right after changes, {len(pictures)} of {len(changes)}"
+                draw_pictures(made, pictures, changes, title, y_down=y_down)
+                files.append(save(made, out / f"niches-at-changes.{kind}"))
+        else:
+            say(
+                f"niches at changes are drawn for two features only; there are {archive.tessellation.space.n}"
+                if archive.tessellation.space.n != 2
+                else "no pictures of niches at changes are kept in this run"
+            )
     title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     files += plot_archive(archive, out, kind, title, features, y_down=problem is not None and problem.y_down)
     return files + (problem.draw(archive, out, kind) if problem is not None else [])

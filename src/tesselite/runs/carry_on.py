@@ -181,6 +181,7 @@ class InFolder(Keeper):
         self.job.log.sync()
         if self.history is not None:
             self.history.save()
+        self.place.write_pictures(run.search)
         self.place.write_checkpoint(run.search)
         if not self.keeps_log:
             self.job.log.forget(run.evaluations)

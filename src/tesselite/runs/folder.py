@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tesselite import __version__
+from tesselite.archive.archive import Archive
 from tesselite.archive.figures import figures_of
 from tesselite.archive.history import HISTORY, remove_history
 from tesselite.base.atomic import cannot_write, parts, regular_bytes, remove_parts, write_atomically
@@ -39,10 +40,12 @@ from tesselite.execution.log import LOG_FILES, EvaluationLog
 from tesselite.runs.known_designs import START_FILE
 from tesselite.runs.plan import Plan, plan_of_format_1
 from tesselite.search.map_elites import MapElites
+from tesselite.search.snapshots import kept_changes
 from tesselite.tessellation.kind import CENTROIDS_FILE
 from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 had no digest, and held events as well
+PICTURES = "niches-at-changes"
 RUN_FILES = (
     "settings.json",
     EVENTS_FILE,
@@ -284,6 +287,27 @@ class RunFolder:
     def write_checkpoint(self, search: MapElites) -> None:
         """Write the archive as it is after this many evaluations."""
         search.save(self.archive_file, embed=False)
+
+    def write_pictures(self, search: MapElites) -> None:
+        """Write the pictures of changes that are not here yet, and remove those that are no longer kept."""
+        folder = not_linked(self.path / PICTURES)
+        if search.pictures:
+            try:
+                folder.mkdir(exist_ok=True)
+            except OSError as error:
+                raise cannot_write(folder, error) from error
+        for number, picture in search.pictures.items():
+            picture.save(folder / f"{number:06d}.parquet")
+        search.pictures.clear()  # they are on disk
+        kept = {f"{number:06d}.parquet" for number in kept_changes(len(search.changes))}
+        for file in folder.glob("*.parquet") if folder.is_dir() else ():
+            if file.name not in kept:
+                file.unlink()
+
+    def read_pictures(self, n_changes: int) -> dict[int, Archive]:
+        """The niches right after changes, by their numbers, of a run with so many; see `tesselite.search.snapshots`."""
+        files = {number: self.path / PICTURES / f"{number:06d}.parquet" for number in kept_changes(n_changes)}
+        return {number: Archive.load(file) for number, file in files.items() if file.is_file()}
 
     def restore(self, search: MapElites) -> None:
         """Bring a fresh search to the state of the last checkpoint, if there is one."""

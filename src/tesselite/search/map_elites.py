@@ -30,6 +30,7 @@ from tesselite.emitters.mixtures import SPLITS, finders
 from tesselite.emitters.names import emitter_of, parts_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.problems.problem import Problem
+from tesselite.search.snapshots import kept_changes, picture_of
 from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
 from tesselite.tessellation.protocol import Tessellation
@@ -153,6 +154,7 @@ class MapElites:
             checked_count("revision.every", self.revision.every)
             self.revision.begin(self.seed)
         self.changes: list[Change] = []
+        self.pictures: dict[int, Archive] = {}  # by the number of the change; see `snapshots`
         self._revised = 0  # the number of evaluations when the revision was last asked
         self.evaluations = 0
         self.history: EvaluatedRows | None = None  # collects every evaluation from now on, if somebody wants them
@@ -259,12 +261,16 @@ class MapElites:
 
     def _change(self, tessellation: Tessellation, at: int) -> Change:
         before = self._archive.in_order_of_filling().niches
-        self._archive, kept = self._archive.moved_to(tessellation)
-        self.emitter.niches_changed(before[kept], self._archive.in_order_of_filling().niches)
+        self._archive, stayed = self._archive.moved_to(tessellation)
+        self.emitter.niches_changed(before[stayed], self._archive.in_order_of_filling().niches)
         space = tessellation.space
         bounds = tuple(space.low.tolist()), tuple(space.high.tolist())
-        lost, fingerprint = len(before) - len(kept), tessellation.fingerprint()
+        lost, fingerprint = len(before) - len(stayed), tessellation.fingerprint()
         self.changes.append(Change(at, self._archive.n_niches, fingerprint, *bounds, lost))
+        kept = kept_changes(len(self.changes))
+        if kept[-1] == len(self.changes) - 1 and (picture := picture_of(self._archive)) is not None:
+            self.pictures[kept[-1]] = picture
+        self.pictures = {number: picture for number, picture in self.pictures.items() if number in kept}
         return self.changes[-1]
 
     def revise(self, coming: int = 0) -> None:
@@ -343,7 +349,7 @@ class MapElites:
             with_or_not = "with" if "revision" in saved else "without"
             raise ValueError(f"{path}: saved by a search {with_or_not} a revision of its niches; expected the same")
         self._archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
-        self.changes = saved_changes(saved)
+        self.changes, self.pictures = saved_changes(saved), {}
         self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})
         if self.revision is not None:
             self.revision.restore({name: _decoded(about) for name, about in saved["revision"].items()})

@@ -87,9 +87,14 @@ class Expanding(Growing):
 
     kind = "expanding"
     shape: tuple[int, ...] | None = None
+    n_samples: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.n_samples is not None:
+            self._set_count("n_samples", least=self.n_niches)
+            if self.shape is not None:
+                raise ValueError("n_samples: only valid for a CVT; leave it out, or the grid")
         if self.shape is not None:
             self._set("shape", tuple(self.shape))
             self._set("n_niches", GridTessellation(FeatureSpace.unit(len(self.shape)), self.shape).n_niches)
@@ -105,7 +110,7 @@ class Expanding(Growing):
         if self.shape is None:
             from tesselite.tessellation.growth import unit_centroids
 
-            unit_centroids(space.n, self.n_niches, self.p, seed, threads, progress)
+            unit_centroids(space.n, self, seed, threads, progress)
         return super().tessellate(space, seed, threads, progress)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
@@ -209,13 +214,15 @@ def expanding(
     outliers: int = 2,
     ignore_bounds: bool = False,
     p: float = 2.0,
+    n_samples: int | None = None,
 ) -> Expanding:
     """Niches within bounds that follow what was seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says. `p`:
-    Minkowski order of the CVT's distance. Give the result as `tessellation` to `tesselite.run`.
+    Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. Give the result as
+    `tessellation` to `tesselite.run`.
 
     Example:
         >>> import tesselite as tl
@@ -237,6 +244,7 @@ def expanding(
         outliers=outliers,
         ignore_bounds=ignore_bounds,
         p=p,
+        n_samples=n_samples,
     )
 
 

@@ -98,7 +98,7 @@ class Expansion(Revision):
     def _niches(self, space: FeatureSpace) -> Tessellation:
         if isinstance(self.how, Expanding) and self.how.shape is not None:
             return GridTessellation(space, self.how.shape)
-        unit = unit_centroids(space.n, self.how.n_niches, self.how.p, self.seed)
+        unit = unit_centroids(space.n, self.how, self.seed)
         return VoronoiTessellation(space, space.from_unit(unit).clip(space.low, space.high), self.how.p)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -217,13 +217,12 @@ class Clustering(Expansion):
         self._generation, self._rows = int(state["generation"][0]), state.get("rows")
 
 
-_kept: dict[tuple[int, int, float, int], Floats] = {}  # the CVT of the unit cube that was used last
+_kept: dict[tuple[int, int, int | None, float, int], Floats] = {}  # the CVT of the unit cube that was used last
 
 
 def unit_centroids(
     n_features: int,
-    n_niches: int,
-    p: float,
+    how: Growing,
     seed: int,
     threads: int | None = None,
     progress: Callable[[int, float], object] | None = None,
@@ -231,10 +230,13 @@ def unit_centroids(
     """The centroids (n_niches, d) of a CVT of the unit cube; from the cache of the user, if it was made before."""
     from tesselite.tessellation.cvt import cvt
 
-    key = n_features, n_niches, p, seed
+    n_samples = how.n_samples if isinstance(how, Expanding) else None
+    key = n_features, how.n_niches, n_samples, how.p, seed
     if key not in _kept:
         space = FeatureSpace.unit(n_features)
-        made = cvt(space, n_niches, seed=seed, p=p, threads=threads, on_iteration=progress, cache=True)
+        made = cvt(
+            space, how.n_niches, n_samples, seed=seed, p=how.p, threads=threads, on_iteration=progress, cache=True
+        )
         _kept.clear()
         _kept[key] = made.centroids
     return _kept[key]

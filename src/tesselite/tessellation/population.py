@@ -28,6 +28,11 @@ class Population(Rule):
         """A few words for people."""
         return f"population of {self.size:,} without niches ({self.text()})"
 
+    @property
+    def construction(self) -> str:
+        """The label says it all."""
+        return ""
+
     def command(self, folder: Path) -> list[str]:
         """The options of `tesselite run`."""
         return ["--population", self.text()]

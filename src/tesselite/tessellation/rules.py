@@ -62,7 +62,9 @@ class Rule(Niches):
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
-        return cls(**{part.name: about[part.name] for part in fields(cls)})
+        optional = ("n_samples",)  # runs of earlier versions do not have it
+        names = [part.name for part in fields(cls) if part.name in about or part.name not in optional]
+        return cls(**{name: about[name] for name in names})
 
     def count_features(self, folder: Path) -> int:
         """How many the archive has."""

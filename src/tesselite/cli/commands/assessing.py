@@ -81,6 +81,16 @@ class CompareOptions:
         list[float] | None,
         typer.Option(metavar="X", help="Compare the share of elites that reach fitness X; can be repeated."),
     ] = None
+    n_niches: Annotated[
+        int | None,
+        typer.Option(
+            "--niches",
+            parser=whole,
+            metavar="K",
+            help="Project all runs on a common CVT of K niches. Default: only runs whose niches differ, on as many as "
+            "the run with the fewest has.",
+        ),
+    ] = None
     kind: FigureOption = FigureFormat.PNG
     on: OnWorkers
     quiet: QuietOption = False

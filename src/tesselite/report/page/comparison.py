@@ -11,7 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.archive.archive import Archive
+from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.expected_quality import share
+from tesselite.assessment.metrics import project
 from tesselite.assessment.statistics import corrected_tests, effect_size, median, summarise
 from tesselite.report.page.run_data import RunData
 
@@ -27,6 +30,7 @@ _MEASURES = (
     ("best_fitness", "Best fitness"),
     ("mean_fitness", "Mean fitness"),
 )
+_IN_NICHES = ("coverage", "filled", "qd_score", "mean_fitness")
 
 
 def group_names(runs: Sequence[RunData]) -> list[str]:
@@ -59,10 +63,14 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
     archives = [run.archive for run in runs if run.archive is not None]
     directions = {archive.direction for archive in archives}
     names = list(dict.fromkeys(groups))
-    measures = [_measure(name, label, runs, groups) for name, label in _MEASURES]
+    compared, note = _compared(runs)
+    on = ", common niches" if [run.archive for run in runs] != compared else ""
+    measures = [
+        _measure(name, label + on if name in _IN_NICHES else label, compared, groups) for name, label in _MEASURES
+    ]
     measures += _scenario_measures(runs, groups)
     measures = [measure for measure in measures if any(v is not None for v in measure["values"])]
-    described: dict[str, Any] = {"groups": names, "measures": measures, "notes": []}
+    described: dict[str, Any] = {"groups": names, "measures": measures, "notes": [note] if note else []}
     if len({run.plan.problem for run in runs}) > 1:
         described["notes"].append("These runs are of different problems: their fitness may mean different things.")
     if len(directions) == 1:
@@ -79,18 +87,32 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
     if len(pairs) > _MOST_PAIRS:
         described["notes"].append(f"Tests are of the first {_MOST_PAIRS} of {len(pairs)} pairs of groups.")
     # Where all runs have as many niches, how many are filled is the test of coverage once more.
-    alike = len({archive.n_niches for archive in archives}) == 1
-    tested = [measure for measure in measures if not (alike and measure["label"] == _FILLED)]
+    alike = len({archive.n_niches for archive in compared if archive is not None}) == 1
+    tested = [measure for measure in measures if not (alike and measure["label"] == _FILLED + on)]
     described["tests"] = _tests(pairs[:_MOST_PAIRS], groups, tested)
     if len(runs) > len(names) and len(names) == 1:
         described["notes"].append("All runs are alike but for the seed, so there is nothing to test.")
     return described
 
 
-def _measure(name: str, label: str, runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
+def _compared(runs: Sequence[RunData]) -> tuple[list[Archive | None], str]:
+    """The archives whose figures are compared, in common niches unless all runs have the same; and a note on it."""
+    there = [(run.plan.niches, run.own_archive) for run in runs if run.own_archive is not None]
+    if not there:
+        return [run.archive for run in runs], ""
+    try:
+        common = common_niches([niches for niches, _ in there], [archive for _, archive in there])
+    except ValueError as error:  # other features, or nothing found
+        return [run.archive for run in runs], f"Coverage, filled niches and QD score cannot be compared. {error}."
+    note = f"{common.note[:1].upper()}{common.note[1:]}." if common.note else ""
+    if (niches := common.niches) is None:
+        return [run.archive for run in runs], note
+    return [run.own_archive and project(run.own_archive, niches) for run in runs], note
+
+
+def _measure(name: str, label: str, archives: Sequence[Archive | None], groups: Sequence[str]) -> dict[str, Any]:
     values: list[float | None] = []
-    for run in runs:
-        archive = run.archive
+    for archive in archives:
         if archive is None:
             values.append(None)
         else:

@@ -24,7 +24,7 @@ from tesselite.runs.folder import check_output
 _SCRIPTS = (
     *("page", "numbers", "colours", "elites", "colouring", "filter", "svg", "save"),
     *("frame", "cells", "map", "map_input", "scatter", "axes", "views", "inspector", "table", "pins"),
-    *("charts", "comparison", "about", "theme", "link", "live", "main"),
+    *("charts", "growth", "comparison", "about", "theme", "link", "live", "main"),
 )
 
 

@@ -18,6 +18,7 @@ from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.problems.problem import Problem
+from tesselite.report.growth import common_box, common_range, picture_pixels
 from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
 from tesselite.report.page.packed_arrays import PackedArrays, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
@@ -46,6 +47,8 @@ MOST_VALUES = 200
 LONGEST_LABEL = 80
 """Of a recorded text, so many characters are shown."""
 
+_MOST_BOUNDS = 6  # features whose bounds are drawn over time
+
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
 
@@ -71,6 +74,13 @@ class RunData:
     notes: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     search: dict[str, Any] | None = None  # the state of the search
+    pictures: dict[int, Archive] = field(default_factory=dict)  # of niches right after changes, by their numbers
+    population: Archive | None = None  # what has no niches, and is shown in those of `archive`
+
+    @property
+    def own_archive(self) -> Archive | None:
+        """The archive as the run left it."""
+        return self.population or self.archive
 
     @property
     def plan(self) -> Plan:
@@ -95,7 +105,9 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
             run.archive, search = run_archive(folder, run.problem)
         run.evaluations = int(search["evaluations"]) if search else 0
         run.changes = saved_changes(search)
+        run.pictures = place.read_pictures(len(run.changes))
         if len(run.archive) and not run.archive.has_niches:
+            run.population = run.archive
             run.archive = in_niches(run.archive, len(run.archive))
             n = f"{run.archive.n_niches:,}"
             run.notes.append(f"These solutions have no niches; figures and maps show them in a CVT of {n} niches.")
@@ -106,8 +118,8 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
         run.state = "finished"
     elif locked(folder):
         run.state = "running"
-    if run.archive is not None:
-        _add_assessment(run, run.archive)
+    if run.archive is not None and run.own_archive is not None:
+        _add_assessment(run, run.own_archive.elites(), run.archive.elites())
     return run
 
 
@@ -138,23 +150,29 @@ def locked(folder: Path) -> bool:
         return False
 
 
-def _add_assessment(run: RunData, archive: Archive) -> None:
-    """Add the fitness of elites in scenarios from assessment.parquet, if it is of the archive as it is now."""
+def _add_assessment(run: RunData, elites: Elites, shown: Elites) -> None:
+    """Add the fitness of the elites that are shown in scenarios from assessment.parquet, if it is of these elites."""
     path = run.folder / "assessment.parquet"
     if not path.exists():
         return
-    found, elites = Assessment.load(path), archive.elites()
+    found = Assessment.load(path)
     if found.archive_digest != digest_of(elites):
         run.notes.append(f"The run went on after it was assessed; `tesselite assess {run.folder}` assesses it again.")
         return
     if not np.isin(found.niches, elites.niches).all():
         raise ValueError(f"{path}: damaged (it names niches that are empty); remove it to assess the run anew")
     at = np.searchsorted(elites.niches, found.niches)
-    run.assessed = np.zeros(len(elites), np.bool_)
-    run.assessed[at] = True
+    rows = np.arange(len(elites))
+    if run.population is not None:  # of a niche that it is shown in, one solution is left
+        order = np.argsort(elites.evaluations)
+        rows = order[np.searchsorted(elites.evaluations[order], shown.evaluations)]
+    assessed = np.zeros(len(elites), np.bool_)
+    assessed[at] = True
+    run.assessed = assessed[rows]
     for name in found.scenarios:
-        run.scenarios[name] = np.full(len(elites), np.nan)
-        run.scenarios[name][at] = found.fitness[name]
+        fitness = np.full(len(elites), np.nan)
+        fitness[at] = found.fitness[name]
+        run.scenarios[name] = fitness[rows]
 
 
 def archive_data(archive: Archive, name: str, problem: Problem | None = None, file: Path | None = None) -> RunData:
@@ -192,6 +210,8 @@ def describe_run(
         "invalid_reasons": archive.invalid.most_common(5),
         "seconds": run.progress[-1]["seconds"] if run.progress else None,
     }
+    if run.changes:
+        described["growth"] = _describe_growth(run, archive, arrays)
     elites = archive.elites()
     described["archive"] = _describe_archive(run, archive, elites, arrays, described["notes"])
     described["scenarios"] = [
@@ -207,6 +227,32 @@ def describe_run(
         except Exception as error:  # a user's own view may raise anything; the rest of the page is worth having
             note = f"What the problem shows of elites failed ({type(error).__name__}: {error}): they are shown as rows."
             described["notes"].append(note)
+    return described
+
+
+def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> dict[str, Any]:
+    """The bounds after each change, of the features whose range grew most, and pictures of the niches."""
+    changes, names = run.changes, archive.tessellation.space.names
+    low, high = (np.array([getattr(change, side) for change in changes]) for side in ("low", "high"))
+    grown = (high[-1] - low[-1]) / (high[0] - low[0])
+    shown = np.sort(np.argsort(-grown, kind="stable")[:_MOST_BOUNDS]).tolist()
+    described: dict[str, Any] = {
+        "at": [change.at for change in changes],
+        "lost": [change.lost for change in changes],
+        "n_niches": [change.n_niches for change in changes],
+        "bounds": [{"name": names[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown],
+        "n_features": len(names),
+        "pictures": [],
+    }
+    if run.pictures:
+        pictures = list(run.pictures.values())
+        box, ends = common_box(pictures), common_range(pictures)
+        described["pictures"] = [
+            {"change": number, "filled": len(picture), "pixels": arrays.add(picture_pixels(picture, box, *ends))}
+            for number, picture in run.pictures.items()
+        ]
+        described["box"] = [box.low.tolist(), box.high.tolist()]
+        described["range"] = ends
     return described
 
 

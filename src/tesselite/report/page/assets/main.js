@@ -37,6 +37,7 @@
     for (const id of ["about-card", "figures"]) Page.by(id).hidden = !described;
     if (!described) {
       Page.by("progress-card").hidden = true;
+      Page.by("growth-card").hidden = true;
       Page.by("title").textContent = "tesselite";
       Page.state("none");
       document.body.dataset.ready = "all";
@@ -77,6 +78,7 @@
     document.body.dataset.ready = "archive";
     await new Promise((done) => setTimeout(done)); // let the archive appear before Plotly is unpacked
     await Page.progress();
+    await Page.growth(described);
     await Page.comparison();
     document.body.dataset.ready = "all";
     document.body.dataset.milliseconds = String(Math.round(performance.now()));
@@ -106,7 +108,7 @@
     Page.on("pins", redraw);
     Page.on("colour", repaint);
     Page.on("select", redraw);
-    Page.on("theme", () => { repaint(); redraw(); Page.inspector.rebuild(); if (Page.document.runs.length) { Page.progress(); Page.comparison(); } });
+    Page.on("theme", () => { repaint(); redraw(); Page.inspector.rebuild(); if (Page.document.runs.length) { Page.progress(); Page.growth(); Page.comparison(); } });
     Page.by("run-chooser").addEventListener("change", (event) => Page.choose_run(+event.target.value));
     Page.by("progress-against").addEventListener("change", () => Page.progress());
     let waiting = 0;
