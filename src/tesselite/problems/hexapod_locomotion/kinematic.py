@@ -6,7 +6,7 @@ Each part of a step does LANES robots side by side. The sums over the legs live 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -70,168 +70,287 @@ _HALF_X, _HALF_Y, _HALF_Z = (size / 2 for size in BASE_SIZE)
 _STIFFNESS = 1.0 / SOFTNESS
 
 
+class Vector(NamedTuple):
+    """A vector, LANES of them."""
+
+    x: Any
+    y: Any
+    z: Any
+
+
+class Rotation(NamedTuple):
+    """A rotation matrix by rows: from the base frame to the world."""
+
+    xx: Any
+    xy: Any
+    xz: Any
+    yx: Any
+    yy: Any
+    yz: Any
+    zx: Any
+    zy: Any
+    zz: Any
+
+
+class Symmetric(NamedTuple):
+    """A symmetric matrix."""
+
+    xx: Any
+    xy: Any
+    xz: Any
+    yy: Any
+    yz: Any
+    zz: Any
+
+
+@kernel(forceinline=True)
+def _vector(rows: Floats, at: int) -> Any:
+    """The vector in three rows."""
+    return Vector(load(rows, at), load(rows, at + LANES), load(rows, at + 2 * LANES))
+
+
+@kernel(forceinline=True)
+def _symmetric(rows: Floats, at: int) -> Any:
+    """The symmetric matrix in six rows."""
+    return Symmetric(
+        load(rows, at),
+        load(rows, at + LANES),
+        load(rows, at + 2 * LANES),
+        load(rows, at + 3 * LANES),
+        load(rows, at + 4 * LANES),
+        load(rows, at + 5 * LANES),
+    )
+
+
+@kernel(forceinline=True)
+def _keep_vector(rows: Floats, at: int, v: Any) -> None:
+    """Write a vector into three rows."""
+    store(rows, at, v.x)
+    store(rows, at + LANES, v.y)
+    store(rows, at + 2 * LANES, v.z)
+
+
+@kernel(forceinline=True)
+def _keep_symmetric(rows: Floats, at: int, s: Any) -> None:
+    """Write a symmetric matrix into six rows."""
+    store(rows, at, s.xx)
+    store(rows, at + LANES, s.xy)
+    store(rows, at + 2 * LANES, s.xz)
+    store(rows, at + 3 * LANES, s.yy)
+    store(rows, at + 4 * LANES, s.yz)
+    store(rows, at + 5 * LANES, s.zz)
+
+
+@kernel(forceinline=True)
+def _rotation(g: Floats) -> Any:
+    """R from the quaternion of the base."""
+    w = load(g, QW)
+    x = load(g, QX)
+    y = load(g, QY)
+    z = load(g, QZ)
+    return Rotation(
+        1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),
+        2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),
+        2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y),
+    )  # fmt: skip
+
+
+@kernel(forceinline=True)
+def _turned(r: Any, v: Any) -> Any:
+    """R v."""
+    return Vector(
+        r.xx * v.x + r.xy * v.y + r.xz * v.z,
+        r.yx * v.x + r.yy * v.y + r.yz * v.z,
+        r.zx * v.x + r.zy * v.y + r.zz * v.z,
+    )
+
+
+@kernel(forceinline=True)
+def _turned_back(r: Any, v: Any) -> Any:
+    """R^T v."""
+    return Vector(
+        r.xx * v.x + r.yx * v.y + r.zx * v.z,
+        r.xy * v.x + r.yy * v.y + r.zy * v.z,
+        r.xz * v.x + r.yz * v.y + r.zz * v.z,
+    )
+
+
+@kernel(forceinline=True)
+def _times(s: Any, x: Any, y: Any, z: Any) -> Any:
+    """S (x, y, z) for a symmetric matrix S."""
+    return Vector(
+        s.xx * x + s.xy * y + s.xz * z,
+        s.xy * x + s.yy * y + s.yz * z,
+        s.xz * x + s.yz * y + s.zz * z,
+    )
+
+
+@kernel(forceinline=True)
+def _inertial_force(t: Floats, wb: Any, mc: Any) -> Any:
+    """f = -wb x (wb x m c + 2 p) - pd, in the base frame."""
+    tx = wb.y * mc.z - wb.z * mc.y + 2.0 * load(t, lg.PX)
+    ty = wb.z * mc.x - wb.x * mc.z + 2.0 * load(t, lg.PY)
+    tz = wb.x * mc.y - wb.y * mc.x + 2.0 * load(t, lg.PZ)
+    return Vector(
+        wb.z * ty - wb.y * tz - load(t, lg.PDX),
+        wb.x * tz - wb.z * tx - load(t, lg.PDY),
+        wb.y * tx - wb.x * ty - load(t, lg.PDZ),
+    )
+
+
+@kernel(forceinline=True)
+def _inertial_torque(t: Floats, wb: Any, s: Any, c: Any, f: Any) -> Any:
+    """n = -Id wb - hd - wb x (I wb + h) - c x f, with I = tr(S) 1 - S and Id = tr(Sd) 1 - Sd."""
+    lx = (s.yy + s.zz) * wb.x - s.xy * wb.y - s.xz * wb.z + load(t, lg.HX)
+    ly = (s.xx + s.zz) * wb.y - s.xy * wb.x - s.yz * wb.z + load(t, lg.HY)
+    lz = (s.xx + s.yy) * wb.z - s.xz * wb.x - s.yz * wb.y + load(t, lg.HZ)
+    d = _symmetric(t, lg.SDXX)
+    hd = _vector(t, lg.HDX)
+    return Vector(
+        d.xy * wb.y + d.xz * wb.z - (d.yy + d.zz) * wb.x - hd.x - wb.y * lz + wb.z * ly - c.y * f.z + c.z * f.y,
+        d.xy * wb.x + d.yz * wb.z - (d.xx + d.zz) * wb.y - hd.y - wb.z * lx + wb.x * lz - c.z * f.x + c.x * f.z,
+        d.xz * wb.x + d.yz * wb.y - (d.xx + d.yy) * wb.z - hd.z - wb.x * ly + wb.y * lx - c.x * f.y + c.y * f.x,
+    )
+
+
+@kernel(forceinline=True)
+def _inertia(s: Any, mc: Any, c: Any, r: Any) -> Any:
+    """J = tr(T) 1 - T with T = R (S - m c c^T) R^T: the inertia about the centre of mass, in the world."""
+    s = Symmetric(
+        s.xx - mc.x * c.x, s.xy - mc.x * c.y, s.xz - mc.x * c.z, s.yy - mc.y * c.y, s.yz - mc.y * c.z, s.zz - mc.z * c.z
+    )
+    tx = _turned(r, _times(s, r.xx, r.xy, r.xz))
+    ty = _turned(r, _times(s, r.yx, r.yy, r.yz))
+    tzz = s.xx + s.yy + s.zz - tx.x - ty.y
+    return Symmetric(ty.y + tzz, -tx.y, -tx.z, tx.x + tzz, -ty.z, tx.x + ty.y)
+
+
+@kernel(forceinline=True)
+def _inverse(j: Any) -> Any:
+    """The inverse of a symmetric matrix."""
+    kxx = j.yy * j.zz - j.yz * j.yz
+    kxy = j.xz * j.yz - j.xy * j.zz
+    kxz = j.xy * j.yz - j.xz * j.yy
+    idet = 1.0 / (j.xx * kxx + j.xy * kxy + j.xz * kxz)
+    return Symmetric(
+        kxx * idet,
+        kxy * idet,
+        kxz * idet,
+        (j.xx * j.zz - j.xz * j.xz) * idet,
+        (j.xy * j.xz - j.xx * j.yz) * idet,
+        (j.xx * j.yy - j.xy * j.xy) * idet,
+    )
+
+
 @kernel()
 def free_velocity(g: Floats, t: Floats, p: Floats, sums: Floats, dt: float) -> None:
     """(c): rotation matrices, the velocities at the end of the step if nothing touched the floor, the inertia there."""
     m = sums[0]
     im = 1.0 / m
-    m_x = sums[1]
-    m_y = sums[2]
-    m_xx = sums[3] + _BASE_XX
-    m_xy = sums[4]
-    m_yy = sums[5] + _BASE_YY
-    w = load(g, QW)
-    x = load(g, QX)
-    y = load(g, QY)
-    z = load(g, QZ)
-    r00 = 1.0 - 2.0 * (y * y + z * z)
-    r01 = 2.0 * (x * y - w * z)
-    r02 = 2.0 * (x * z + w * y)
-    r10 = 2.0 * (x * y + w * z)
-    r11 = 1.0 - 2.0 * (x * x + z * z)
-    r12 = 2.0 * (y * z - w * x)
-    r20 = 2.0 * (x * z - w * y)
-    r21 = 2.0 * (y * z + w * x)
-    r22 = 1.0 - 2.0 * (x * x + y * y)
-    wx = load(g, WX)
-    wy = load(g, WY)
-    wz = load(g, WZ)
-    # wb = R^T w
-    ax = r00 * wx + r10 * wy + r20 * wz
-    ay = r01 * wx + r11 * wy + r21 * wz
-    az = r02 * wx + r12 * wy + r22 * wz
-    mcx = m_x + load(t, lg.MCX)
-    mcy = m_y + load(t, lg.MCY)
-    mcz = load(t, lg.MCZ)
-    cx = mcx * im
-    cy = mcy * im
-    cz = mcz * im
-    # f = -wb x (wb x m c + 2 p) - pd
-    tx = ay * mcz - az * mcy + 2.0 * load(t, lg.PX)
-    ty = az * mcx - ax * mcz + 2.0 * load(t, lg.PY)
-    tz = ax * mcy - ay * mcx + 2.0 * load(t, lg.PZ)
-    fx = az * ty - ay * tz - load(t, lg.PDX)
-    fy = ax * tz - az * tx - load(t, lg.PDY)
-    fz = ay * tx - ax * ty - load(t, lg.PDZ)
-    # n = -Id wb - hd - wb x (I wb + h) - c x f, with I = tr(S) 1 - S and Id = tr(Sd) 1 - Sd
-    sxx = m_xx + load(t, lg.SXX)
-    sxy = m_xy + load(t, lg.SXY)
-    sxz = load(t, lg.SXZ)
-    syy = m_yy + load(t, lg.SYY)
-    syz = load(t, lg.SYZ)
-    szz = _BASE_ZZ + load(t, lg.SZZ)
-    lx = (syy + szz) * ax - sxy * ay - sxz * az + load(t, lg.HX)
-    ly = (sxx + szz) * ay - sxy * ax - syz * az + load(t, lg.HY)
-    lz = (sxx + syy) * az - sxz * ax - syz * ay + load(t, lg.HZ)
-    dxx = load(t, lg.SDXX)
-    dxy = load(t, lg.SDXY)
-    dxz = load(t, lg.SDXZ)
-    dyy = load(t, lg.SDYY)
-    dyz = load(t, lg.SDYZ)
-    dzz = load(t, lg.SDZZ)
-    nx = dxy * ay + dxz * az - (dyy + dzz) * ax - load(t, lg.HDX) - ay * lz + az * ly - cy * fz + cz * fy
-    ny = dxy * ax + dyz * az - (dxx + dzz) * ay - load(t, lg.HDY) - az * lx + ax * lz - cz * fx + cx * fz
-    nz = dxz * ax + dyz * ay - (dxx + dyy) * az - load(t, lg.HDZ) - ax * ly + ay * lx - cx * fy + cy * fx
-    # J = tr(T) 1 - T with T = R (S - m c c^T) R^T, and K = J^-1
-    sxx -= mcx * cx
-    sxy -= mcx * cy
-    sxz -= mcx * cz
-    syy -= mcy * cy
-    syz -= mcy * cz
-    szz -= mcz * cz
-    ux = sxx * r00 + sxy * r01 + sxz * r02
-    uy = sxy * r00 + syy * r01 + syz * r02
-    uz = sxz * r00 + syz * r01 + szz * r02
-    txx = r00 * ux + r01 * uy + r02 * uz
-    txy = r10 * ux + r11 * uy + r12 * uz
-    txz = r20 * ux + r21 * uy + r22 * uz
-    ux = sxx * r10 + sxy * r11 + sxz * r12
-    uy = sxy * r10 + syy * r11 + syz * r12
-    uz = sxz * r10 + syz * r11 + szz * r12
-    tyy = r10 * ux + r11 * uy + r12 * uz
-    tyz = r20 * ux + r21 * uy + r22 * uz
-    tzz = sxx + syy + szz - txx - tyy
-    jxx = tyy + tzz
-    jyy = txx + tzz
-    jzz = txx + tyy
-    jxy = -txy
-    jxz = -txz
-    jyz = -tyz
-    kxx = jyy * jzz - jyz * jyz
-    kxy = jxz * jyz - jxy * jzz
-    kxz = jxy * jyz - jxz * jyy
-    idet = 1.0 / (jxx * kxx + jxy * kxy + jxz * kxz)
-    kyy = (jxx * jzz - jxz * jxz) * idet
-    kyz = (jxy * jxz - jxx * jyz) * idet
-    kzz = (jxx * jyy - jxy * jxy) * idet
-    kxx *= idet
-    kxy *= idet
-    kxz *= idet
+    r = _rotation(g)
+    w = _vector(g, WX)
+    v = _vector(g, VX)
+    wb = _turned_back(r, w)
+    mc = Vector(sums[1] + load(t, lg.MCX), sums[2] + load(t, lg.MCY), load(t, lg.MCZ))
+    c = Vector(mc.x * im, mc.y * im, mc.z * im)
+    s = Symmetric(
+        sums[3] + _BASE_XX + load(t, lg.SXX),
+        sums[4] + load(t, lg.SXY),
+        load(t, lg.SXZ),
+        sums[5] + _BASE_YY + load(t, lg.SYY),
+        load(t, lg.SYZ),
+        _BASE_ZZ + load(t, lg.SZZ),
+    )
+    f = _inertial_force(t, wb, mc)
+    n = _turned(r, _inertial_torque(t, wb, s, c, f))
+    j = _inertia(s, mc, c, r)
+    k = _inverse(j)
     # wd = K R n; vd = R f / m + g - wd x R c
-    tx = r00 * nx + r01 * ny + r02 * nz
-    ty = r10 * nx + r11 * ny + r12 * nz
-    tz = r20 * nx + r21 * ny + r22 * nz
-    dx = kxx * tx + kxy * ty + kxz * tz
-    dy = kxy * tx + kyy * ty + kyz * tz
-    dz = kxz * tx + kyz * ty + kzz * tz
-    px = r00 * cx + r01 * cy + r02 * cz
-    py = r10 * cx + r11 * cy + r12 * cz
-    pz = r20 * cx + r21 * cy + r22 * cz
-    wx += dt * dx
-    wy += dt * dy
-    wz += dt * dz
-    vx = load(g, VX) + dt * ((r00 * fx + r01 * fy + r02 * fz) * im - dy * pz + dz * py)
-    vy = load(g, VY) + dt * ((r10 * fx + r11 * fy + r12 * fz) * im - dz * px + dx * pz)
-    vz = load(g, VZ) + dt * ((r20 * fx + r21 * fy + r22 * fz) * im - GRAVITY - dx * py + dy * px)
-    store(t, R00, r00)
-    store(t, R01, r01)
-    store(t, R02, r02)
-    store(t, R10, r10)
-    store(t, R11, r11)
-    store(t, R12, r12)
-    store(t, R20, r20)
-    store(t, R21, r21)
-    store(t, R22, r22)
+    wd = _times(k, n.x, n.y, n.z)
+    c = _turned(r, c)
+    f = _turned(r, f)
+    w = Vector(w.x + dt * wd.x, w.y + dt * wd.y, w.z + dt * wd.z)
+    v = Vector(
+        v.x + dt * (f.x * im - wd.y * c.z + wd.z * c.y),
+        v.y + dt * (f.y * im - wd.z * c.x + wd.x * c.z),
+        v.z + dt * (f.z * im - GRAVITY - wd.x * c.y + wd.y * c.x),
+    )
+    _keep_vector(t, R00, Vector(r.xx, r.xy, r.xz))
+    _keep_vector(t, R10, Vector(r.yx, r.yy, r.yz))
+    _keep_vector(t, R20, Vector(r.zx, r.zy, r.zz))
     # (d), (e): the base's lowest corner; the ground point G under the centre of mass, and its velocity.
     oz = load(g, OZ)
-    store(t, LOW, oz - _HALF_X * magnitude(r20) - _HALF_Y * magnitude(r21) - _HALF_Z * magnitude(r22))
-    store(g, CX, px)
-    store(g, CY, py)
-    store(t, ZC, oz + pz)
-    store(t, GX, vx - wy * oz - wz * py)
-    store(t, GY, vy + wz * px + wx * oz)
-    store(t, GZ, vz + wx * py - wy * px)
-    store(g, WX, wx)
-    store(g, WY, wy)
-    store(g, WZ, wz)
-    store(g, VX, vx)
-    store(g, VY, vy)
-    store(g, VZ, vz)
-    store(p, ct.JXX, jxx)
-    store(p, ct.JXY, jxy)
-    store(p, ct.JXZ, jxz)
-    store(p, ct.JYY, jyy)
-    store(p, ct.JYZ, jyz)
-    store(p, ct.JZZ, jzz)
+    store(t, LOW, oz - _HALF_X * magnitude(r.zx) - _HALF_Y * magnitude(r.zy) - _HALF_Z * magnitude(r.zz))
+    store(g, CX, c.x)
+    store(g, CY, c.y)
+    store(t, ZC, oz + c.z)
+    _keep_vector(t, GX, Vector(v.x - w.y * oz - w.z * c.y, v.y + w.z * c.x + w.x * oz, v.z + w.x * c.y - w.y * c.x))
+    _keep_vector(g, WX, w)
+    _keep_vector(g, VX, v)
+    _keep_symmetric(p, ct.JXX, j)
+    _keep_symmetric(t, KXX, k)
     store(p, ct.M, m)
-    store(p, ct.Z, oz + pz)
-    store(t, KXX, kxx)
-    store(t, KXY, kxy)
-    store(t, KXZ, kxz)
-    store(t, KYY, kyy)
-    store(t, KYZ, kyz)
-    store(t, KZZ, kzz)
+    store(p, ct.Z, oz + c.z)
 
 
 @kernel(forceinline=True)
 def _weights(im: float, inverse: Any, x: float, y: float, z: float) -> Any:
     """Weights of the z, x and y rows of a contact at (x, y) from G, with the centre of mass at height z."""
-    kxx, kxy, kxz, kyy, kyz, kzz = inverse
+    k = inverse
     return (
-        _STIFFNESS / (im + kxx * y * y - 2.0 * kxy * x * y + kyy * x * x),
-        _STIFFNESS / (im + kyy * z * z + 2.0 * kyz * z * y + kzz * y * y),
-        _STIFFNESS / (im + kxx * z * z + 2.0 * kxz * z * x + kzz * x * x),
+        _STIFFNESS / (im + k.xx * y * y - 2.0 * k.xy * x * y + k.yy * x * x),
+        _STIFFNESS / (im + k.yy * z * z + 2.0 * k.yz * z * y + k.zz * y * y),
+        _STIFFNESS / (im + k.xx * z * z + 2.0 * k.xz * z * x + k.zz * x * x),
     )
+
+
+class Foot(NamedTuple):
+    """A foot in the base frame: position, velocity, and the rate of J1 of its leg."""
+
+    place: Any
+    velocity: Any
+    rate: Any
+
+
+@kernel(forceinline=True)
+def _number_feet(g: Floats, t: Floats, feet: Ints, s: Ints, present: Ints) -> None:
+    """Number the feet that touch the floor; s[j] has a bit for each robot with a contact j."""
+    oz = load(g, OZ)
+    up = _vector(t, R20)
+    for j in range(N_LEGS):
+        s[j] = 0
+    for leg in range(N_LEGS):
+        if present[leg] == 1:
+            at = leg * lg.LEG
+            height = oz + up.x * load(t, at + lg.FX) + up.y * load(t, at + lg.FY) + up.z * load(t, at + lg.FZ)
+            touches = bits(FOOT_RADIUS - height >= 0.0)
+            feet[TOUCHING + leg] = touches
+            for j in range(leg + 1):
+                this = touches & ~s[j]
+                feet[NUMBERED + j * N_LEGS + leg] = this
+                s[j] |= this
+                touches &= ~this
+
+
+@kernel(forceinline=True)
+def _foot_of(t: Floats, feet: Ints, s: Ints, n: int) -> Any:
+    """The foot of contact n of each robot; completes s[n] by the states that it had in the step before."""
+    fx = fy = fz = dx = dy = dz = d1 = spread(0.0)
+    word = s[n] << ct.HERE
+    for leg in range(n, N_LEGS):
+        at = leg * lg.LEG
+        numbered = feet[NUMBERED + n * N_LEGS + leg]
+        this = where(numbered)
+        fx = choose(this, load(t, at + lg.FX), fx)
+        fy = choose(this, load(t, at + lg.FY), fy)
+        fz = choose(this, load(t, at + lg.FZ), fz)
+        dx = choose(this, load(t, at + lg.FDX), dx)
+        dy = choose(this, load(t, at + lg.FDY), dy)
+        dz = choose(this, load(t, at + lg.FDZ), dz)
+        d1 = choose(this, load(t, at + lg.FD1), d1)
+        word |= in_each_byte(numbered) & feet[STATES + leg]
+    s[n] = word
+    return Foot(Vector(fx, fy, fz), Vector(dx, dy, dz), d1)
 
 
 @kernel()
@@ -241,67 +360,33 @@ def find_contacts(g: Floats, t: Floats, feet: Ints, p: Floats, s: Ints, present:
     Contact j of a robot is that of its j-th foot that touches, in order of legs. Returns the largest number of contacts
     that a robot has.
     """
+    _number_feet(g, t, feet, s, present)
     im = 1.0 / sums[0]
     share = PUSH_OUT_SHARE / dt
     oz = load(g, OZ)
-    r20 = load(t, R20)
-    r21 = load(t, R21)
-    r22 = load(t, R22)
-    for j in range(N_LEGS):
-        s[j] = 0
-    for leg in range(N_LEGS):
-        if present[leg] == 1:
-            at = leg * lg.LEG
-            height = oz + r20 * load(t, at + lg.FX) + r21 * load(t, at + lg.FY) + r22 * load(t, at + lg.FZ)
-            touches = bits(FOOT_RADIUS - height >= 0.0)
-            feet[TOUCHING + leg] = touches
-            for j in range(leg + 1):
-                this = touches & ~s[j]
-                feet[NUMBERED + j * N_LEGS + leg] = this
-                s[j] |= this
-                touches &= ~this
+    x, y, z = _vector(t, R00), _vector(t, R10), _vector(t, R20)
+    r = Rotation(x.x, x.y, x.z, y.x, y.y, y.z, z.x, z.y, z.z)
+    inverse = _symmetric(t, KXX)
+    w = _vector(g, WX)
     n = 0
-    r00 = load(t, R00)
-    r01 = load(t, R01)
-    r02 = load(t, R02)
-    r10 = load(t, R10)
-    r11 = load(t, R11)
-    r12 = load(t, R12)
-    inverse = load(t, KXX), load(t, KXY), load(t, KXZ), load(t, KYY), load(t, KYZ), load(t, KZZ)
-    wx = load(g, WX)
-    wy = load(g, WY)
-    wz = load(g, WZ)
     while n < N_LEGS and s[n] != 0:
-        fx = fy = fz = dx = dy = dz = d1 = spread(0.0)
-        word = s[n] << ct.HERE
-        for leg in range(n, N_LEGS):
-            at = leg * lg.LEG
-            numbered = feet[NUMBERED + n * N_LEGS + leg]
-            this = where(numbered)
-            fx = choose(this, load(t, at + lg.FX), fx)
-            fy = choose(this, load(t, at + lg.FY), fy)
-            fz = choose(this, load(t, at + lg.FZ), fz)
-            dx = choose(this, load(t, at + lg.FDX), dx)
-            dy = choose(this, load(t, at + lg.FDY), dy)
-            dz = choose(this, load(t, at + lg.FDZ), dz)
-            d1 = choose(this, load(t, at + lg.FD1), d1)
-            word |= in_each_byte(numbered) & feet[STATES + leg]
-        s[n] = word
-        height = oz + r20 * fx + r21 * fy + r22 * fz
-        x = r00 * fx + r01 * fy + r02 * fz - load(g, CX)
-        y = r10 * fx + r11 * fy + r12 * fz - load(g, CY)
+        foot = _foot_of(t, feet, s, n)
+        place = foot.place
+        height = oz + r.zx * place.x + r.zy * place.y + r.zz * place.z
+        a = r.xx * place.x + r.xy * place.y + r.xz * place.z - load(g, CX)
+        b = r.yx * place.x + r.yy * place.y + r.yz * place.z - load(g, CY)
         push = (FOOT_RADIUS - height) * share
         push = choose(push > PUSH_OUT_SPEED, PUSH_OUT_SPEED, push)
-        uz = r20 * dx + r21 * dy + r22 * dz
-        ux = r00 * dx + r01 * dy + r02 * dz - d1 * r12 * height
-        uy = r10 * dx + r11 * dy + r12 * dz + d1 * r02 * height
+        u = _turned(r, foot.velocity)
+        ux = u.x - foot.rate * r.yz * height
+        uy = u.y + foot.rate * r.xz * height
         i = n * ct.CONTACT
-        store(p, i + ct.A, x)
-        store(p, i + ct.B, y)
-        store(p, i + ct.UZ, uz + load(t, GZ) + wx * y - wy * x - push)
-        store(p, i + ct.UX, ux + load(t, GX) - wz * y)
-        store(p, i + ct.UY, uy + load(t, GY) + wz * x)
-        weight_z, weight_x, weight_y = _weights(im, inverse, x, y, load(t, ZC))
+        store(p, i + ct.A, a)
+        store(p, i + ct.B, b)
+        store(p, i + ct.UZ, u.z + load(t, GZ) + w.x * b - w.y * a - push)
+        store(p, i + ct.UX, ux + load(t, GX) - w.z * b)
+        store(p, i + ct.UY, uy + load(t, GY) + w.z * a)
+        weight_z, weight_x, weight_y = _weights(im, inverse, a, b, load(t, ZC))
         store(p, i + ct.WZ, weight_z)
         store(p, i + ct.WX, weight_x)
         store(p, i + ct.WY, weight_y)
@@ -327,7 +412,7 @@ def add_corners(g: Floats, t: Floats, k: int, p: Floats, s: Ints, n: int, sums: 
     episode needs them only while the robot comes to rest: before, a base that touches the floor ends it.
     """
     im = 1.0 / sums[0]
-    inverse = t[KXX + k], t[KXY + k], t[KXZ + k], t[KYY + k], t[KYZ + k], t[KZZ + k]
+    inverse = Symmetric(t[KXX + k], t[KXY + k], t[KXZ + k], t[KYY + k], t[KYZ + k], t[KZZ + k])
     tilt = (t[R20 + k], t[R21 + k], t[R22 + k])
     face = 0
     for j in range(1, 3):

@@ -10,12 +10,12 @@ so that all sums over its links are polynomials in C and S with the constant coe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.kernels import kernel
+from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.lanes import LANES, add, choose, load, store
 from tesselite.problems.hexapod_locomotion.robot import (
     COXA,
@@ -142,122 +142,197 @@ def _turn_joints(g: Floats, t: Floats, leg: int, dt: float) -> None:
     store(t, at + SIN2, sine(q2))
 
 
-@kernel(forceinline=True)
-def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
-    """(b): add the links of a leg whose joints have turned to the sums, and place its foot."""
-    hip_x = _HIP_X[leg]
-    hip_y = _HIP_Y[leg]
-    joint = leg * JOINTS
-    at = leg * LEG
-    n1 = load(g, joint + QD1)
-    n2 = load(g, joint + QD2)
-    d1 = load(t, at + D1)
-    d2 = load(t, at + D2)
-    e1 = load(t, at + E1)
-    e2 = load(t, at + E2)
-    c = load(t, at + COS1)
-    n = load(t, at + SIN1)
-    C = load(t, at + COS2)
-    S = load(t, at + SIN2)
+class Leg(NamedTuple):
+    """A leg: its side and hip; rates and accelerations of J1 and J2; cosine and sine of J1 with the yaw, and of J2."""
 
-    # First moment mu, momentum pi = d2 mu' + d1 z x mu, and its derivative, in the leg frame.
+    side: float
+    hip_x: float
+    hip_y: float
+    d1: Any
+    d2: Any
+    e1: Any
+    e2: Any
+    c: Any
+    n: Any
+    C: Any
+    S: Any
+
+
+class Moments(NamedTuple):
+    """First moments of a leg's links about its coxa joint, momentum and its derivative, in the base frame."""
+
+    rx: Any
+    ry: Any
+    rz: Any
+    px: Any
+    py: Any
+    pz: Any
+    pdx: Any
+    pdy: Any
+    pdz: Any
+
+
+class Second(NamedTuple):
+    """Second moments P of a leg's links about its coxa joint in the leg frame, and their derivative by q2."""
+
+    xy: Any
+    xz: Any
+    yy: Any
+    yz: Any
+    zz: Any
+    xy2: Any
+    xz2: Any
+    yy2: Any
+    yz2: Any
+    zz2: Any
+
+
+@part()
+def _add_momentum(t: Floats, leg: Any) -> Any:
+    """Add first moment mu, momentum pi = d2 mu' + d1 z x mu, and its derivative; returns them."""
+    side, c, n, d1, d2, e1, e2 = leg.side, leg.c, leg.n, leg.d1, leg.d2, leg.e1, leg.e2
+    # In the leg frame.
     mux = _X
-    muy = side * (_A + _B * C)
-    muz = _G + _B * S
-    gy = -side * (_B * S)  # mu' = (0, gy, gz); mu'' = -(0, side B C, B S)
-    gz = _B * C
+    muy = side * (_A + _B * leg.C)
+    muz = _G + _B * leg.S
+    gy = -side * (_B * leg.S)  # mu' = (0, gy, gz); mu'' = -(0, side B C, B S)
+    gz = _B * leg.C
     pix = -d1 * muy
     piy = d2 * gy + d1 * mux
     piz = d2 * gz
     dd = d2 * d2
     qx = -e1 * muy - 2.0 * d1 * d2 * gy - d1 * d1 * mux
     qy = e2 * gy - dd * side * gz + e1 * mux - d1 * d1 * muy
-    qz = e2 * gz - dd * _B * S
+    qz = e2 * gz - dd * _B * leg.S
     # ... in the base frame.
-    rx = c * mux - n * muy
-    ry = n * mux + c * muy
-    px = c * pix - n * piy
-    py = n * pix + c * piy
-    pdx = c * qx - n * qy
-    pdy = n * qx + c * qy
-    add(t, MCX, rx)
-    add(t, MCY, ry)
-    add(t, MCZ, muz)
-    add(t, PX, px)
-    add(t, PY, py)
-    add(t, PZ, piz)
-    add(t, PDX, pdx)
-    add(t, PDY, pdy)
-    add(t, PDZ, qz)
+    made = Moments(
+        c * mux - n * muy, n * mux + c * muy, muz,
+        c * pix - n * piy, n * pix + c * piy, piz,
+        c * qx - n * qy, n * qx + c * qy, qz,
+    )  # fmt: skip
+    add(t, MCX, made.rx)
+    add(t, MCY, made.ry)
+    add(t, MCZ, made.rz)
+    add(t, PX, made.px)
+    add(t, PY, made.py)
+    add(t, PZ, made.pz)
+    add(t, PDX, made.pdx)
+    add(t, PDY, made.pdy)
+    add(t, PDZ, made.pdz)
+    return made
 
-    # Second moments P about the coxa joint in the leg frame, and their derivative by q2.
-    pxy = side * (_XA + _XB * C)
-    pxz = _XG + _XB * S
-    pyy = _AA + (2.0 * _AB + _BB * C) * C
-    pyz = side * (_AG + _AB * S + (_BG + _BB * S) * C)
-    pzz = _GG + (2.0 * _BG + _BB * S) * S
-    pxy2 = -side * (_XB * S)
-    pxz2 = _XB * C
-    pyy2 = -2.0 * (_AB + _BB * C) * S
-    pyz2 = side * (_AB * C - _BG * S + _BB * (C * C - S * S))
-    pzz2 = 2.0 * (_BG + _BB * S) * C
 
-    # Angular momentum about the coxa joint, lambda = d2 L + d1 K, and its derivative.
+@part()
+def _second_moments(leg: Any) -> Any:
+    side, C, S = leg.side, leg.C, leg.S
+    return Second(
+        side * (_XA + _XB * C),
+        _XG + _XB * S,
+        _AA + (2.0 * _AB + _BB * C) * C,
+        side * (_AG + _AB * S + (_BG + _BB * S) * C),
+        _GG + (2.0 * _BG + _BB * S) * S,
+        -side * (_XB * S),
+        _XB * C,
+        -2.0 * (_AB + _BB * C) * S,
+        side * (_AB * C - _BG * S + _BB * (C * C - S * S)),
+        2.0 * (_BG + _BB * S) * C,
+    )
+
+
+@part()
+def _add_angular_momentum(t: Floats, leg: Any, m: Any, p: Any) -> None:
+    """Add the angular momentum and its derivative; about the coxa joint it is lambda = d2 L + d1 K."""
+    side, c, n, C, S = leg.side, leg.c, leg.n, leg.C, leg.S
+    d1, d2, e1, e2 = leg.d1, leg.d2, leg.e1, leg.e2
     lx = side * (_AB * C + _BG * S + _TURN)
     ly = -(_XB * C)
     lz = -side * (_XB * S)
     lx2 = side * (_BG * C - _AB * S)
     ly2 = _XB * S
     lz2 = -side * (_XB * C)
-    kz = _XX + pyy
-    ax = d2 * lx - d1 * pxz
-    ay = d2 * ly - d1 * pyz
+    kz = _XX + p.yy
+    ax = d2 * lx - d1 * p.xz
+    ay = d2 * ly - d1 * p.yz
     az = d2 * lz + d1 * kz
+    dd = d2 * d2
     d12 = d1 * d2
-    bx = e2 * lx + dd * lx2 - e1 * pxz - d12 * pxz2 - d1 * ay
-    by = e2 * ly + dd * ly2 - e1 * pyz - d12 * pyz2 + d1 * ax
-    bz = e2 * lz + dd * lz2 + e1 * kz + d12 * pyy2
+    bx = e2 * lx + dd * lx2 - e1 * p.xz - d12 * p.xz2 - d1 * ay
+    by = e2 * ly + dd * ly2 - e1 * p.yz - d12 * p.yz2 + d1 * ax
+    bz = e2 * lz + dd * lz2 + e1 * kz + d12 * p.yy2
     # ... about the base's origin, in the base frame.
-    add(t, HX, c * ax - n * ay + hip_y * piz)
-    add(t, HY, n * ax + c * ay - hip_x * piz)
-    add(t, HZ, az + hip_x * py - hip_y * px)
-    add(t, HDX, c * bx - n * by + hip_y * qz)
-    add(t, HDY, n * bx + c * by - hip_x * qz)
-    add(t, HDZ, bz + hip_x * pdy - hip_y * pdx)
+    add(t, HX, c * ax - n * ay + leg.hip_y * m.pz)
+    add(t, HY, n * ax + c * ay - leg.hip_x * m.pz)
+    add(t, HZ, az + leg.hip_x * m.py - leg.hip_y * m.px)
+    add(t, HDX, c * bx - n * by + leg.hip_y * m.pdz)
+    add(t, HDY, n * bx + c * by - leg.hip_x * m.pdz)
+    add(t, HDZ, bz + leg.hip_x * m.pdy - leg.hip_y * m.pdx)
 
-    # Second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose).
+
+@part()
+def _add_second_moments(t: Floats, leg: Any, m: Any, p: Any) -> None:
+    """Add second moments about the base's origin, and their derivative dP/dt = d2 P' + d1 (z x P + transpose)."""
+    hip_x, hip_y, c, n, d1, d2 = leg.hip_x, leg.hip_y, leg.c, leg.n, leg.d1, leg.d2
     cc = c * c
     nn = n * n
     cn = c * n
-    add(t, SXX, cc * _XX - 2.0 * cn * pxy + nn * pyy + 2.0 * hip_x * rx)
-    add(t, SXY, cn * (_XX - pyy) + (cc - nn) * pxy + hip_x * ry + hip_y * rx)
-    add(t, SYY, nn * _XX + 2.0 * cn * pxy + cc * pyy + 2.0 * hip_y * ry)
-    add(t, SXZ, c * pxz - n * pyz + hip_x * muz)
-    add(t, SYZ, n * pxz + c * pyz + hip_y * muz)
-    add(t, SZZ, pzz)
-    txx = -2.0 * d1 * pxy
-    tyy = d2 * pyy2 - txx
-    txy = d2 * pxy2 + d1 * (_XX - pyy)
-    txz = d2 * pxz2 - d1 * pyz
-    tyz = d2 * pyz2 + d1 * pxz
-    add(t, SDXX, cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * px)
-    add(t, SDXY, cn * (txx - tyy) + (cc - nn) * txy + hip_x * py + hip_y * px)
-    add(t, SDYY, nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * py)
-    add(t, SDXZ, c * txz - n * tyz + hip_x * piz)
-    add(t, SDYZ, n * txz + c * tyz + hip_y * piz)
-    add(t, SDZZ, d2 * pzz2)
+    add(t, SXX, cc * _XX - 2.0 * cn * p.xy + nn * p.yy + 2.0 * hip_x * m.rx)
+    add(t, SXY, cn * (_XX - p.yy) + (cc - nn) * p.xy + hip_x * m.ry + hip_y * m.rx)
+    add(t, SYY, nn * _XX + 2.0 * cn * p.xy + cc * p.yy + 2.0 * hip_y * m.ry)
+    add(t, SXZ, c * p.xz - n * p.yz + hip_x * m.rz)
+    add(t, SYZ, n * p.xz + c * p.yz + hip_y * m.rz)
+    add(t, SZZ, p.zz)
+    txx = -2.0 * d1 * p.xy
+    tyy = d2 * p.yy2 - txx
+    txy = d2 * p.xy2 + d1 * (_XX - p.yy)
+    txz = d2 * p.xz2 - d1 * p.yz
+    tyz = d2 * p.yz2 + d1 * p.xz
+    add(t, SDXX, cc * txx - 2.0 * cn * txy + nn * tyy + 2.0 * hip_x * m.px)
+    add(t, SDXY, cn * (txx - tyy) + (cc - nn) * txy + hip_x * m.py + hip_y * m.px)
+    add(t, SDYY, nn * txx + 2.0 * cn * txy + cc * tyy + 2.0 * hip_y * m.py)
+    add(t, SDXZ, c * txz - n * tyz + hip_x * m.pz)
+    add(t, SDYZ, n * txz + c * tyz + hip_y * m.pz)
+    add(t, SDZZ, d2 * p.zz2)
 
-    # The foot.
-    fy = side * (COXA_LENGTH + FEMUR_LENGTH * C)
-    store(t, at + FX, hip_x + c * FOOT_X - n * fy)
-    store(t, at + FY, hip_y + n * FOOT_X + c * fy)
-    store(t, at + FZ, FEMUR_LENGTH * S - TIBIA_LENGTH)
+
+@part()
+def _place_foot(t: Floats, at: int, leg: Any, n1: Any, n2: Any) -> None:
+    """Where the foot is, and its velocity with the new rates n1 and n2 of its joints."""
+    side, c, n = leg.side, leg.c, leg.n
+    fy = side * (COXA_LENGTH + FEMUR_LENGTH * leg.C)
+    store(t, at + FX, leg.hip_x + c * FOOT_X - n * fy)
+    store(t, at + FY, leg.hip_y + n * FOOT_X + c * fy)
+    store(t, at + FZ, FEMUR_LENGTH * leg.S - TIBIA_LENGTH)
     gx = -n1 * fy
-    gy = -side * (FEMUR_LENGTH * S) * n2 + n1 * FOOT_X
+    gy = -side * (FEMUR_LENGTH * leg.S) * n2 + n1 * FOOT_X
     store(t, at + FDX, c * gx - n * gy)
     store(t, at + FDY, n * gx + c * gy)
-    store(t, at + FDZ, FEMUR_LENGTH * C * n2)
+    store(t, at + FDZ, FEMUR_LENGTH * leg.C * n2)
     store(t, at + FD1, n1)
+
+
+@kernel(forceinline=True)
+def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
+    """(b): add the links of a leg whose joints have turned to the sums, and place its foot."""
+    joint = leg * JOINTS
+    at = leg * LEG
+    this = Leg(
+        side,
+        _HIP_X[leg],
+        _HIP_Y[leg],
+        load(t, at + D1),
+        load(t, at + D2),
+        load(t, at + E1),
+        load(t, at + E2),
+        load(t, at + COS1),
+        load(t, at + SIN1),
+        load(t, at + COS2),
+        load(t, at + SIN2),
+    )
+    moments = _add_momentum(t, this)
+    second = _second_moments(this)
+    _add_angular_momentum(t, this, moments, second)
+    _add_second_moments(t, this, moments, second)
+    _place_foot(t, at, this, load(g, joint + QD1), load(g, joint + QD2))
 
 
 @kernel()
