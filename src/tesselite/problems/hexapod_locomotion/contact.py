@@ -20,12 +20,12 @@ of the step before, solves for d, and takes the states found there; where they a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.kernels import kernel
+from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.lanes import LANES, bits, choose, load, spread, store, where
 from tesselite.problems.hexapod_locomotion.robot import FRICTION
 
@@ -45,6 +45,34 @@ HEAD = 14 * LANES  # rows of a problem without contacts
 HERE, ON1, BOUNDED, ON, XP, XM, YP, YM = range(0, 8 * LANES, LANES)
 ALL = (1 << LANES) - 1
 EACH = 0x0101010101010101  # one lane, in every byte
+
+
+class Change(NamedTuple):
+    """d: the change of the angular velocity and of the velocity of G."""
+
+    x: Any
+    y: Any
+    z: Any
+    gx: Any
+    gy: Any
+    w: Any
+
+
+@kernel(forceinline=True)
+def change_of(p: Floats) -> Any:
+    """The d that a problem's rows hold."""
+    return Change(load(p, DX), load(p, DY), load(p, DZ), load(p, DGX), load(p, DGY), load(p, DW))
+
+
+@kernel(forceinline=True)
+def keep_change(p: Floats, d: Any) -> None:
+    """Write d into a problem's rows."""
+    store(p, DX, d.x)
+    store(p, DY, d.y)
+    store(p, DZ, d.z)
+    store(p, DGX, d.gx)
+    store(p, DGY, d.gy)
+    store(p, DW, d.w)
 
 
 @kernel(forceinline=True)
@@ -149,22 +177,23 @@ def refine_normal(p: Floats, s: Ints, n: int) -> int:
     return _normal_pass(p, s, n, True)
 
 
-@kernel(forceinline=True)
-def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
-    """Stage 2: d for the guessed states, then the states there; from d = 0, or to `refine` from the last pass's d.
+class Friction(NamedTuple):
+    """Sums over rows of friction: of weights along x and y, of their products with a and b, and of forces."""
 
-    M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
-    eliminated first; what remains is 3 x 3. Returns the lanes whose guess was another, as bits.
-    """
+    hx: Any
+    hy: Any
+    hp: Any
+    hq: Any
+    hw: Any
+    fx: Any
+    fy: Any
+    fw: Any
+
+
+@part()
+def _friction_rows(p: Floats, s: Ints, n: int, refine: bool, o: Any) -> Any:
+    """Sums over normal rows (those of `_add_normal`) and over rows of friction, in the guessed states."""
     zero = spread(0.0)
-    ox = oy = oz = ogx = ogy = ow = zero
-    if refine:
-        ox = load(p, DX)
-        oy = load(p, DY)
-        oz = load(p, DZ)
-        ogx = load(p, DGX)
-        ogy = load(p, DGY)
-        ow = load(p, DW)
     sums = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
     hx = hy = hp = hq = hw = fx = fy = fw = zero
     for j in range(n):
@@ -176,11 +205,10 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
         ux = load(p, i + UX)
         uy = load(p, i + UY)
         if refine:
-            uz = uz + b * ox - a * oy + oz
-            ux = ux + ogx - b * ow
-            uy = uy + ogy + a * ow
+            uz = uz + b * o.x - a * o.y + o.z
+            ux = ux + o.gx - b * o.w
+            uy = uy + o.gy + a * o.w
         sums = _add_normal(choose(where(word >> ON), load(p, i + WZ), 0.0), a, b, uz, sums)
-        # Friction: sums of weights, of their products with a and b, and forces.
         bound = load(p, i + BOUND)
         bounded = word >> BOUNDED
         w = choose(where(bounded & ~(word >> XP | word >> XM)), load(p, i + WX), 0.0)
@@ -197,7 +225,18 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
         fx += f
         fy += e
         fw += e * a - f * b
+    return sums, Friction(hx, hy, hp, hq, hw, fx, fy, fw)
+
+
+@part()
+def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any) -> Any:
+    """d from these sums.
+
+    M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
+    eliminated first; what remains is 3 x 3.
+    """
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+    hx, hy, hp, hq, hw, fx, fy, fw = friction
     m = load(p, M)
     z = load(p, Z)
     jxx = load(p, JXX)
@@ -208,14 +247,14 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     jzz = load(p, JZZ)
     mz = m * z
     if refine:  # minus M d of where we start
-        vx = m * (ogx + z * oy)
-        vy = m * (ogy - z * ox)
+        vx = m * (o.gx + z * o.y)
+        vy = m * (o.gy - z * o.x)
         fx -= vx
         fy -= vy
-        fw -= jxz * ox + jyz * oy + jzz * ow
-        rx -= jxx * ox + jxy * oy + jxz * ow - z * vy
-        ry -= jxy * ox + jyy * oy + jyz * ow + z * vx
-        rz -= m * oz
+        fw -= jxz * o.x + jyz * o.y + jzz * o.w
+        rx -= jxx * o.x + jxy * o.y + jxz * o.w - z * vy
+        ry -= jxy * o.x + jyy * o.y + jyz * o.w + z * vx
+        rz -= m * o.z
     ix = 1.0 / (m + hx)
     iy = 1.0 / (m + hy)
     iw = 1.0 / (jzz + hw - hp * hp * ix - hq * hq * iy)
@@ -237,22 +276,27 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     dgy = (fy + mz * dx - hq * dw) * iy
     dz = (rz - swb * dx + swa * dy) * iz
     if refine:
-        dgx = ogx + dgx
-        dgy = ogy + dgy
-        dz = oz + dz
-        dx += ox
-        dy += oy
-        dw += ow
-    store(p, DX, dx)
-    store(p, DY, dy)
-    store(p, DZ, dz)
-    store(p, DGX, dgx)
-    store(p, DGY, dgy)
-    store(p, DW, dw)
+        return Change(dx + o.x, dy + o.y, o.z + dz, o.gx + dgx, o.gy + dgy, dw + o.w)
+    return Change(dx, dy, dz, dgx, dgy, dw)
+
+
+@kernel(forceinline=True)
+def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
+    """Stage 2: d for the guessed states, then the states there; from d = 0, or to `refine` from the last pass's d.
+
+    Returns the lanes whose guess was another, as bits.
+    """
+    zero = spread(0.0)
+    o = Change(zero, zero, zero, zero, zero, zero)
+    if refine:
+        o = change_of(p)
+    sums, friction = _friction_rows(p, s, n, refine, o)
+    d = _friction_solution(p, sums, friction, refine, o)
+    keep_change(p, d)
     missed = 0
     for j in range(n):
         word = s[j]
-        on, xp, xm, yp, ym = states_at(p, word, j, dx, dy, dz, dgx, dgy, dw)
+        on, xp, xm, yp, ym = states_at(p, word, j, d)
         found = on << ON | xp << XP | xm << XM | yp << YP | ym << YM
         changed = (word ^ found) & (ALL << ON | ALL << XP | ALL << XM | ALL << YP | ALL << YM)
         missed |= changed >> ON | changed >> XP | changed >> XM | changed >> YP | changed >> YM
@@ -263,19 +307,17 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
 
 
 @kernel(forceinline=True)
-def states_at(
-    p: Floats, word: int, j: int, dx: Any, dy: Any, dz: Any, dgx: Any, dgy: Any, dw: Any
-) -> tuple[int, int, int, int, int]:
+def states_at(p: Floats, word: int, j: int, d: Any) -> tuple[int, int, int, int, int]:
     """Lanes whose contact j is at d in the states ON, XP, XM, YP, YM."""
     i = j * CONTACT
     a = load(p, i + A)
     b = load(p, i + B)
     bound = load(p, i + BOUND)
     bounded = lanes_in(word, BOUNDED)
-    f = -load(p, i + WX) * (load(p, i + UX) + dgx - b * dw)
-    e = -load(p, i + WY) * (load(p, i + UY) + dgy + a * dw)
+    f = -load(p, i + WX) * (load(p, i + UX) + d.gx - b * d.w)
+    e = -load(p, i + WY) * (load(p, i + UY) + d.gy + a * d.w)
     return (
-        bits(load(p, i + UZ) + b * dx - a * dy + dz < 0.0) & lanes_in(word, HERE),
+        bits(load(p, i + UZ) + b * d.x - a * d.y + d.z < 0.0) & lanes_in(word, HERE),
         bits(f > bound) & bounded,
         bits(f < -bound) & bounded,
         bits(e > bound) & bounded,

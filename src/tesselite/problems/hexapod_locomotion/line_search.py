@@ -120,7 +120,7 @@ def _solve_states(p: Floats, line: Floats, n: int) -> Any:
     dw = (gw - cx * dx - cy * dy) * iw
     dgx = (fx - mz * dy - hp * dw) * ix
     dgy = (fy + mz * dx - hq * dw) * iy
-    return dx, dy, dz, dgx, dgy, dw
+    return ct.Change(dx, dy, dz, dgx, dgy, dw)
 
 
 @kernel(forceinline=True)
@@ -171,25 +171,14 @@ def _look(line: Floats, at: int, nearest: Any) -> Any:
     )
 
 
-@kernel()
-def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
-    """Minimise F from d in the lanes whose bits are set in `active`: leaves d and the states there, in p and s.
-
-    Newton's direction with an exact line search: F along a line is a convex quadratic between breakpoints, which are
-    walked one after the other. When no row changes its state before the full step, that step ends at the minimum.
-    n: the largest number of contacts. line (LINE,): scratch memory. Returns the number of linear solves.
-    """
-    dx = load(p, ct.DX)
-    dy = load(p, ct.DY)
-    dz = load(p, ct.DZ)
-    dgx = load(p, ct.DGX)
-    dgy = load(p, ct.DGY)
-    dw = load(p, ct.DW)
+@kernel(forceinline=True)
+def _lay_states(p: Floats, s: Ints, n: int, line: Floats, d: Any) -> None:
+    """Write the states at d, weights and limits of all axes."""
     one = spread(1.0)
     for j in range(n):
         i = j * ct.CONTACT
         word = s[j]
-        on, xp, xm, yp, ym = ct.states_at(p, word, j, dx, dy, dz, dgx, dgy, dw)
+        on, xp, xm, yp, ym = ct.states_at(p, word, j, d)
         bound = load(p, i + ct.BOUND)
         wx = load(p, i + ct.WX)
         wy = load(p, i + ct.WY)
@@ -205,85 +194,86 @@ def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
         store(line, at + STATE, choose(where(yp), one, choose(where(ym), -one, 0.0)))
         store(line, at + WEIGHT, choose(bounded, wy, 0.0))
         store(line, at + LIMIT, bound / wy)
-    started = active
-    iteration = 0
-    while active != 0 and iteration < MAX_ITERATIONS:
-        iteration += 1
-        ex, ey, ez, egx, egy, ew = _solve_states(p, line, n)
-        px = ex - dx
-        py = ey - dy
-        pz = ez - dz
-        pgx = egx - dgx
-        pgy = egy - dgy
-        pw = ew - dw
-        # The quadratic's curvature along p; its slope at the start is minus that, since its minimum is at 1.
-        m = load(p, ct.M)
-        z = load(p, ct.Z)
-        jxy = load(p, ct.JXY)
-        jxz = load(p, ct.JXZ)
-        jyz = load(p, ct.JYZ)
-        vx = pgx + z * py
-        vy = pgy - z * px
-        curvature = m * (vx * vx + vy * vy + pz * pz)
-        curvature += px * (load(p, ct.JXX) * px + 2.0 * (jxy * py + jxz * pw))
-        curvature += py * (load(p, ct.JYY) * py + 2.0 * jyz * pw) + pw * load(p, ct.JZZ) * pw
-        for j in range(n):
-            i = j * ct.CONTACT
-            at = 3 * j * AXIS
-            a = load(p, i + ct.A)
-            b = load(p, i + ct.B)
-            curvature += _lay_normal(line, at, load(p, i + ct.UZ) + b * dx - a * dy + dz, b * px - a * py + pz)
-            curvature += _lay_friction(line, at + AXIS, load(p, i + ct.UX) + dgx - b * dw, pgx - b * pw)
-            curvature += _lay_friction(line, at + 2 * AXIS, load(p, i + ct.UY) + dgy + a * dw, pgy + a * pw)
-        slope = -curvature
-        gone = spread(0.0)
-        changed = 0
-        walking = active
-        while True:
-            nearest = (gone - slope / curvature, spread(float(_NOWHERE)), spread(0.0))
-            for j in range(n):
-                first = 3 * j * AXIS
-                nearest = _look(line, first + FIRST, nearest)
-                nearest = _look(line, first + AXIS + FIRST, nearest)
-                nearest = _look(line, first + AXIS + SECOND, nearest)
-                nearest = _look(line, first + 2 * AXIS + FIRST, nearest)
-                nearest = _look(line, first + 2 * AXIS + SECOND, nearest)
-            way, place, change = nearest
-            walking &= bits(place < float(_NOWHERE))
-            if walking == 0:
-                break
-            changed |= walking
-            here = where(walking)
-            ahead = here & (way > gone)  # else rounding put the breakpoint behind us; only the state changes
-            slope = choose(ahead, slope + curvature * (way - gone), slope)
-            gone = choose(ahead, way, gone)
-            curvature = choose(here, curvature + change, curvature)
-            store(line, _NEAREST, choose(here, place, float(_NOWHERE)))
-            for k in range(LANES):
-                found = int(line[_NEAREST + k])
-                write(line, found + k, np.inf)
-                axis = (found & -AXIS) + k  # AXIS is a power of two
-                write(line, axis + STATE, read(line, axis + STATE) + read(line, axis + TURN))
-            walking &= ~bits(slope >= 0.0)
-            if walking == 0:
-                break
-        done = where(active & ~changed)
-        active &= changed
-        end = choose(slope < 0.0, gone - slope / curvature, gone)
-        going = where(active)
-        dx = choose(done, ex, choose(going, dx + end * px, dx))
-        dy = choose(done, ey, choose(going, dy + end * py, dy))
-        dz = choose(done, ez, choose(going, dz + end * pz, dz))
-        dgx = choose(done, egx, choose(going, dgx + end * pgx, dgx))
-        dgy = choose(done, egy, choose(going, dgy + end * pgy, dgy))
-        dw = choose(done, ew, choose(going, dw + end * pw, dw))
-    into = where(started)
-    store(p, ct.DX, choose(into, dx, load(p, ct.DX)))
-    store(p, ct.DY, choose(into, dy, load(p, ct.DY)))
-    store(p, ct.DZ, choose(into, dz, load(p, ct.DZ)))
-    store(p, ct.DGX, choose(into, dgx, load(p, ct.DGX)))
-    store(p, ct.DGY, choose(into, dgy, load(p, ct.DGY)))
-    store(p, ct.DW, choose(into, dw, load(p, ct.DW)))
+
+
+@kernel(forceinline=True)
+def _lay_line(p: Floats, n: int, line: Floats, d: Any, step: Any) -> Any:
+    """Lay all axes on the line from d along `step`; the curvature of F there.
+
+    Its slope at the start is minus that, since the quadratic's minimum is at 1.
+    """
+    m = load(p, ct.M)
+    z = load(p, ct.Z)
+    jxy = load(p, ct.JXY)
+    jxz = load(p, ct.JXZ)
+    jyz = load(p, ct.JYZ)
+    vx = step.gx + z * step.y
+    vy = step.gy - z * step.x
+    curvature = m * (vx * vx + vy * vy + step.z * step.z)
+    curvature += step.x * (load(p, ct.JXX) * step.x + 2.0 * (jxy * step.y + jxz * step.w))
+    curvature += step.y * (load(p, ct.JYY) * step.y + 2.0 * jyz * step.w) + step.w * load(p, ct.JZZ) * step.w
+    for j in range(n):
+        i = j * ct.CONTACT
+        at = 3 * j * AXIS
+        a = load(p, i + ct.A)
+        b = load(p, i + ct.B)
+        u = load(p, i + ct.UZ) + b * d.x - a * d.y + d.z
+        curvature += _lay_normal(line, at, u, b * step.x - a * step.y + step.z)
+        curvature += _lay_friction(line, at + AXIS, load(p, i + ct.UX) + d.gx - b * d.w, step.gx - b * step.w)
+        curvature += _lay_friction(line, at + 2 * AXIS, load(p, i + ct.UY) + d.gy + a * d.w, step.gy + a * step.w)
+    return curvature
+
+
+@kernel(forceinline=True)
+def _nearest_breakpoint(line: Floats, n: int, full: Any) -> Any:
+    """Where each lane's nearest breakpoint is, where it is kept, and its change of curvature.
+
+    Lanes without one before `full`, where the quadratic's minimum is, have that instead, kept nowhere.
+    """
+    nearest = (full, spread(float(_NOWHERE)), spread(0.0))
+    for j in range(n):
+        first = 3 * j * AXIS
+        nearest = _look(line, first + FIRST, nearest)
+        nearest = _look(line, first + AXIS + FIRST, nearest)
+        nearest = _look(line, first + AXIS + SECOND, nearest)
+        nearest = _look(line, first + 2 * AXIS + FIRST, nearest)
+        nearest = _look(line, first + 2 * AXIS + SECOND, nearest)
+    return nearest
+
+
+@kernel(forceinline=True)
+def _walk(line: Floats, n: int, active: int, curvature: Any) -> Any:
+    """Walk the line from breakpoint to breakpoint to its minimum: where that is, and the lanes that changed a state."""
+    slope = -curvature
+    gone = spread(0.0)
+    changed = 0
+    walking = active
+    while True:
+        way, place, change = _nearest_breakpoint(line, n, gone - slope / curvature)
+        walking &= bits(place < float(_NOWHERE))
+        if walking == 0:
+            break
+        changed |= walking
+        here = where(walking)
+        ahead = here & (way > gone)  # else rounding put the breakpoint behind us; only the state changes
+        slope = choose(ahead, slope + curvature * (way - gone), slope)
+        gone = choose(ahead, way, gone)
+        curvature = choose(here, curvature + change, curvature)
+        store(line, _NEAREST, choose(here, place, float(_NOWHERE)))
+        for k in range(LANES):
+            found = int(line[_NEAREST + k])
+            write(line, found + k, np.inf)
+            axis = (found & -AXIS) + k  # AXIS is a power of two
+            write(line, axis + STATE, read(line, axis + STATE) + read(line, axis + TURN))
+        walking &= ~bits(slope >= 0.0)
+        if walking == 0:
+            break
+    return choose(slope < 0.0, gone - slope / curvature, gone), changed
+
+
+@kernel(forceinline=True)
+def _keep_states(line: Floats, s: Ints, n: int, started: int) -> None:
+    """Write the states of the axes into the words of these lanes."""
     each = in_each_byte(started) & (ALL << ct.ON | ALL << ct.XP | ALL << ct.XM | ALL << ct.YP | ALL << ct.YM)
     for j in range(n):
         at = 3 * j * AXIS
@@ -293,4 +283,49 @@ def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
         state = load(line, at + 2 * AXIS + STATE)
         found |= bits(state > 0.0) << ct.YP | bits(state < 0.0) << ct.YM
         s[j] = s[j] & ~each | found & each
+
+
+@kernel(forceinline=True)
+def _chosen(which: Any, a: Any, b: Any) -> Any:
+    """The change a in some lanes, b in the others."""
+    return ct.Change(
+        choose(which, a.x, b.x),
+        choose(which, a.y, b.y),
+        choose(which, a.z, b.z),
+        choose(which, a.gx, b.gx),
+        choose(which, a.gy, b.gy),
+        choose(which, a.w, b.w),
+    )
+
+
+@kernel()
+def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
+    """Minimise F from d in the lanes whose bits are set in `active`: leaves d and the states there, in p and s.
+
+    Newton's direction with an exact line search: F along a line is a convex quadratic between breakpoints, which are
+    walked one after the other. When no row changes its state before the full step, that step ends at the minimum.
+    n: the largest number of contacts. line (LINE,): scratch memory. Returns the number of linear solves.
+    """
+    d = ct.change_of(p)
+    _lay_states(p, s, n, line, d)
+    started = active
+    iteration = 0
+    while active != 0 and iteration < MAX_ITERATIONS:
+        iteration += 1
+        full = _solve_states(p, line, n)
+        step = ct.Change(full.x - d.x, full.y - d.y, full.z - d.z, full.gx - d.gx, full.gy - d.gy, full.w - d.w)
+        end, changed = _walk(line, n, active, _lay_line(p, n, line, d, step))
+        moved = ct.Change(
+            d.x + end * step.x,
+            d.y + end * step.y,
+            d.z + end * step.z,
+            d.gx + end * step.gx,
+            d.gy + end * step.gy,
+            d.w + end * step.w,
+        )
+        done = where(active & ~changed)
+        active &= changed
+        d = _chosen(done, full, _chosen(where(active), moved, d))
+    ct.keep_change(p, _chosen(where(started), d, ct.change_of(p)))
+    _keep_states(line, s, n, started)
     return iteration
