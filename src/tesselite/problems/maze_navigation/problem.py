@@ -164,7 +164,7 @@ class Maze(Problem):
         extra_flags: int = 0,
     ) -> Any:
         """A function of (first, last) that rolls out these rows into the given arrays."""
-        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, drive
+        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, Course, Outcome, drive
 
         world = self.world_of(scenario)
         flags = extra_flags
@@ -172,30 +172,22 @@ class Maze(Problem):
             flags |= STICK
         if self.robot.slices == "around_heading":
             flags |= AROUND
-        leap, blocked, width = world.leap.ravel(), world.blocked.ravel(), world.walls.shape[1]
-        start, goal = np.array(world.start), np.array(world.goal)
-        robot = np.array([self.robot.axle, self.robot.laser_range])
-        room, steps, times = self.solutions.room, self.steps, self.times
+        course = Course(
+            width=world.walls.shape[1],
+            leap=world.leap.ravel(),
+            blocked=world.blocked.ravel(),
+            start=np.array(world.start),
+            goal=np.array(world.goal),
+            axle=float(self.robot.axle),
+            laser_range=float(self.robot.laser_range),
+            flags=flags,
+            n_steps=self.steps,
+            times=self.times,
+        )
+        room, outcome = self.solutions.room, Outcome(fitness, features, record)
 
         def work(first: int, last: int) -> None:
-            drive(
-                rows,
-                first,
-                last,
-                room,
-                width,
-                leap,
-                blocked,
-                start,
-                goal,
-                robot,
-                flags,
-                steps,
-                times,
-                fitness,
-                features,
-                record,
-            )
+            drive(rows, first, last, room, course, outcome)
 
         return work
 

@@ -7,10 +7,12 @@ that is skipped here is exact: the result has the same bits as without the skip,
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.kernels import kernel
+from tesselite.compiled.kernels import kernel, part
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.network_code import wire
 
@@ -151,135 +153,191 @@ def slice_of(to_x: float, to_y: float, cosine: float, sine: float, around: bool)
     return 0  # the robot stands on the goal
 
 
-@kernel()
-def drive(
-    rows: npt.NDArray[np.int16],
-    first: int,
-    last: int,
-    room: Integers,
-    width: int,
-    leap: Bytes,
-    blocked: Bytes,
-    start: Floats,
-    goal: Floats,
-    robot: Floats,
-    flags: int,
-    n_steps: int,
-    times: Integers,
-    fitness: Floats,
-    features: Floats,
-    record: Floats,
-) -> None:
-    """Roll out the networks rows[first:last]; writes fitness[i] and features[i] = x, y at each of `times`.
+class Course(NamedTuple):
+    """Where a robot drives and how: maps of the world, flat, with rows of `width` pixels; the robot; the time it has.
 
-    `room` is (most hidden neurons, most connections) of the rows' encoding; `robot` is (axle, laser range).
-    `leap` and `blocked` are the world's maps, flat, with rows of `width` pixels.
-    `record` (n, n_steps + 1, 3 + 2 + hidden) receives x, y, heading, the wheels and the hidden neurons after each step,
-    if it has rows.
+    `start` is x, y, heading. Positions are noted at each of `times`, out of `n_steps`.
     """
-    max_hidden, max_connections = room[0], room[1]
-    axle, longest = robot[0], robot[1]
+
+    width: int
+    leap: Bytes
+    blocked: Bytes
+    start: Floats
+    goal: Floats
+    axle: float
+    laser_range: float
+    flags: int
+    n_steps: int
+    times: Integers
+
+
+class Outcome(NamedTuple):
+    """Arrays to write into: fitness (n,), features (n, 2 times) as x, y at each time, and a record.
+
+    The record (n, n_steps + 1, 3 + 2 + hidden) receives x, y, heading, the wheels and the hidden neurons after each
+    step, if it has rows.
+    """
+
+    fitness: Floats
+    features: Floats
+    record: Floats
+
+
+class Network(NamedTuple):
+    """A network as `wire` gives it, and its state. Neurons: the hidden ones, then two outputs."""
+
+    source: Integers
+    target: Integers
+    weight: Floats
+    bias: Floats
+    name: Integers
+    used: Bytes  # of the 7 inputs
+    value: Floats  # of the 7 inputs, then of hidden neurons
+    fresh: Floats  # of all neurons, after this step
+    distance: Floats  # that the lasers read
+
+
+@part()
+def _read_lasers(distance: Floats, longest: float, used: Bytes, value: Floats) -> bool:
+    """Take the lasers' readings over as inputs; whether one of them is another than before."""
+    news = False
+    for i in range(3):
+        if used[i]:
+            reading = distance[i] / longest
+            news |= reading != value[i]
+            value[i] = reading
+    return news
+
+
+@part()
+def _step_network(
+    n_hidden: int, n_connections: int, source: Any, target: Any, weight: Any, bias: Any, value: Any, fresh: Any
+) -> bool:
+    """One step of the network: whether no hidden neuron has changed."""
+    for neuron in range(n_hidden + 2):
+        fresh[neuron] = 0.0
+    for c in range(n_connections):
+        fresh[target[c]] += weight[c] * value[source[c]]
+    for neuron in range(n_hidden + 2):
+        fresh[neuron] = tanh(5.0 * fresh[neuron] + bias[neuron])
+    settled = True
+    for neuron in range(n_hidden):
+        settled &= fresh[neuron] == value[7 + neuron]
+        value[7 + neuron] = fresh[neuron]
+    return settled
+
+
+@part()
+def _travelled(turn: float, left: float, right: float) -> float:
+    """How far the robot gets, as the crow flies, while it turns."""
+    a = 0.5 * turn
+    aa = a * a  # sin(a) / a by its series: |a| is at most 0.2
+    sinc = 1.0 + aa * (_SINC[0] + aa * (_SINC[1] + aa * (_SINC[2] + aa * (_SINC[3] + aa * _SINC[4]))))
+    return 0.5 * (left + right) * sinc
+
+
+@part()
+def _within_a_turn(heading: float) -> float:
+    """A heading in [-pi, pi)."""
+    if heading >= np.pi:
+        heading -= 2.0 * np.pi
+    elif heading < -np.pi:
+        heading += 2.0 * np.pi
+    return heading
+
+
+@part()
+def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network: Any, outcome: Any) -> None:
+    """Drive a robot by one network."""
+    source, target, weight, bias, name, used, value, fresh, distance = network
+    width, leap, blocked, start, goal, axle, longest, flags, n_steps, times = course
+    features, record = outcome.features, outcome.record
     skip = flags & NO_SKIPS == 0
+    if not skip:
+        used[:] = 1
+    any_laser = used[0] + used[1] + used[2] > 0
+    any_slice = used[3] + used[4] + used[5] + used[6] > 0
+    value[:] = 0.0
+    x, y, heading = start[0], start[1], start[2]
+    to_x, to_y = goal[0] - x, goal[1] - y
+    nearest = to_x * to_x + to_y * to_y
     recorded = record.shape[0] > 0
-    # Neurons: hidden 0 .. n_hidden - 1, then the two outputs. Values: 7 inputs, then hidden.
-    target = np.empty(max_connections, np.int64)
+    if recorded:
+        record[row, 0, :] = 0.0
+        record[row, 0, 0], record[row, 0, 1], record[row, 0, 2] = x, y, heading
+    turn = travel = left = right = 0.0
+    slice_now = -1
+    settled = False  # the last network step changed no hidden neuron
+    moved = True  # the pose is another than when the sensors were read last
+    sample = 0
+    step = 0
+    while step < n_steps:
+        step += 1
+        news = False  # an input is another than at the step before
+        if (moved or not skip) and (any_laser or any_slice):
+            sine, cosine = sine_cosine(heading)
+            if any_laser:
+                lasers(leap, width, x, y, cosine, sine, longest, not skip, used, distance)
+                news = _read_lasers(distance, longest, used, value)
+            if any_slice:
+                now = slice_of(to_x, to_y, cosine, sine, flags & AROUND != 0)
+                if now != slice_now:
+                    if slice_now >= 0:
+                        value[3 + slice_now] = 0.0
+                    value[3 + now] = 1.0
+                    slice_now = now
+                    news = True
+        if news or not settled or not skip:
+            settled = _step_network(n_hidden, n_connections, source, target, weight, bias, value, fresh)
+            left, right = 2.0 * fresh[n_hidden], 2.0 * fresh[n_hidden + 1]
+            turn = (right - left) / axle
+            travel = _travelled(turn, left, right)
+        sine, cosine = sine_cosine(heading + 0.5 * turn)
+        new_x = x + travel * cosine
+        new_y = y + travel * sine
+        new_heading = _within_a_turn(heading + turn)
+        if blocked[np.uint64(int(new_y) * width + int(new_x))]:
+            new_x, new_y = x, y
+            if flags & STICK:
+                new_heading = heading
+        if recorded:
+            record[row, step, :] = 0.0
+            record[row, step, 0], record[row, step, 1] = new_x, new_y
+            record[row, step, 2], record[row, step, 3], record[row, step, 4] = new_heading, left, right
+            for neuron in range(n_hidden):
+                record[row, step, 5 + name[neuron]] = value[7 + neuron]
+        moved = new_x != x or new_y != y or new_heading != heading
+        if moved:
+            x, y, heading = new_x, new_y, new_heading
+            to_x, to_y = goal[0] - x, goal[1] - y
+            nearest = min(nearest, to_x * to_x + to_y * to_y)
+        elif settled and skip:
+            break  # pose and network are as they were: so will be every step from here on
+        if step == times[sample]:
+            features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
+            sample += 1
+    while sample < times.shape[0]:
+        features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
+        sample += 1
+    if recorded:
+        for later in range(step + 1, n_steps + 1):
+            record[row, later, :] = record[row, step, :]
+    outcome.fitness[row] = np.sqrt(nearest)
+
+
+@kernel()
+def drive(rows: npt.NDArray[np.int16], first: int, last: int, room: Integers, course: Course, outcome: Outcome) -> None:
+    """Roll out the networks rows[first:last]; `room` is (most hidden neurons, most connections) of their encoding."""
+    max_hidden, max_connections = room[0], room[1]
     source = np.empty(max_connections, np.int64)
+    target = np.empty(max_connections, np.int64)
     weight = np.empty(max_connections)
     bias = np.empty(max_hidden + 2)
     name = np.empty(max_hidden + 2, np.int64)
     used = np.empty(7, np.uint8)
     value = np.empty(7 + max_hidden)
     fresh = np.empty(max_hidden + 2)
-    distance = np.empty(3)
+    network = Network(source, target, weight, bias, name, used, value, fresh, np.empty(3))
     for row in range(first, last):
         n_hidden, n_connections = wire(rows[row], max_hidden, max_connections, source, target, weight, bias, name, used)
-        if not skip:
-            used[:] = 1
-        n_neurons = n_hidden + 2
-        any_laser = used[0] + used[1] + used[2] > 0
-        any_slice = used[3] + used[4] + used[5] + used[6] > 0
-        value[:] = 0.0
-        x, y, heading = start[0], start[1], start[2]
-        to_x, to_y = goal[0] - x, goal[1] - y
-        nearest = to_x * to_x + to_y * to_y
-        if recorded:
-            record[row, 0, :] = 0.0
-            record[row, 0, 0], record[row, 0, 1], record[row, 0, 2] = x, y, heading
-        turn = travel = left = right = 0.0
-        slice_now = -1
-        settled = False  # the last network step changed no hidden neuron
-        moved = True  # the pose is another than when the sensors were read last
-        sample = 0
-        step = 0
-        while step < n_steps:
-            step += 1
-            news = False  # an input is another than at the step before
-            if (moved or not skip) and (any_laser or any_slice):
-                sine, cosine = sine_cosine(heading)
-                if any_laser:
-                    lasers(leap, width, x, y, cosine, sine, longest, not skip, used, distance)
-                    for i in range(3):
-                        if used[i]:
-                            reading = distance[i] / longest
-                            news |= reading != value[i]
-                            value[i] = reading
-                if any_slice:
-                    now = slice_of(to_x, to_y, cosine, sine, flags & AROUND != 0)
-                    if now != slice_now:
-                        if slice_now >= 0:
-                            value[3 + slice_now] = 0.0
-                        value[3 + now] = 1.0
-                        slice_now = now
-                        news = True
-            if news or not settled or not skip:
-                for neuron in range(n_neurons):
-                    fresh[neuron] = 0.0
-                for c in range(n_connections):
-                    fresh[target[c]] += weight[c] * value[source[c]]
-                for neuron in range(n_neurons):
-                    fresh[neuron] = tanh(5.0 * fresh[neuron] + bias[neuron])
-                settled = True
-                for neuron in range(n_hidden):
-                    settled &= fresh[neuron] == value[7 + neuron]
-                    value[7 + neuron] = fresh[neuron]
-                left, right = 2.0 * fresh[n_hidden], 2.0 * fresh[n_hidden + 1]
-                turn = (right - left) / axle
-                a = 0.5 * turn
-                aa = a * a  # sin(a) / a by its series: |a| is at most 0.2
-                sinc = 1.0 + aa * (_SINC[0] + aa * (_SINC[1] + aa * (_SINC[2] + aa * (_SINC[3] + aa * _SINC[4]))))
-                travel = 0.5 * (left + right) * sinc
-            sine, cosine = sine_cosine(heading + 0.5 * turn)
-            new_x = x + travel * cosine
-            new_y = y + travel * sine
-            new_heading = heading + turn
-            if new_heading >= np.pi:
-                new_heading -= 2.0 * np.pi
-            elif new_heading < -np.pi:
-                new_heading += 2.0 * np.pi
-            if blocked[np.uint64(int(new_y) * width + int(new_x))]:
-                new_x, new_y = x, y
-                if flags & STICK:
-                    new_heading = heading
-            if recorded:
-                record[row, step, :] = 0.0
-                record[row, step, 0], record[row, step, 1] = new_x, new_y
-                record[row, step, 2], record[row, step, 3], record[row, step, 4] = new_heading, left, right
-                for neuron in range(n_hidden):
-                    record[row, step, 5 + name[neuron]] = value[7 + neuron]
-            moved = new_x != x or new_y != y or new_heading != heading
-            if moved:
-                x, y, heading = new_x, new_y, new_heading
-                to_x, to_y = goal[0] - x, goal[1] - y
-                nearest = min(nearest, to_x * to_x + to_y * to_y)
-            elif settled and skip:
-                break  # pose and network are as they were: so will be every step from here on
-            if step == times[sample]:
-                features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
-                sample += 1
-        while sample < times.shape[0]:
-            features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
-            sample += 1
-        if recorded:
-            for later in range(step + 1, n_steps + 1):
-                record[row, later, :] = record[row, step, :]
-        fitness[row] = np.sqrt(nearest)
+        _roll_out(row, n_hidden, n_connections, course, network, outcome)
