@@ -22,6 +22,7 @@ TABLE, CENTROIDS, N_CENTROIDS = 5, 6, 7  # in the tree's header: where they star
 
 _FETCHED = 32  # look-ups whose parts of the table are fetched ahead together
 _SMALL = 4096  # a table of so few centroids is in the cache anyway
+_MOST = 512  # centroids near a square
 _MARGIN = 1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
 
 
@@ -44,6 +45,100 @@ def bucket_sort(points: Floats, side: int, starts: Ints, members: Ints) -> None:
         filled[bucket[i]] += 1
 
 
+@kernel(forceinline=True)
+def _nearest_square(centroids: Floats, starts: Ints, members: Ints, buckets: int, x: float, y: float) -> float:
+    """The squared distance of the centroid nearest to a point, ring by ring of buckets."""
+    bu, bv = min(int(x * buckets), buckets - 1), min(int(y * buckets), buckets - 1)
+    best = np.inf
+    ring = 0
+    while ring <= buckets:
+        reach = (ring - 1) / buckets  # what rings from here on are at least away
+        if ring > 0 and best < np.inf and reach > 0 and reach * reach > best:
+            break
+        for v in range(max(bv - ring, 0), min(bv + ring, buckets - 1) + 1):
+            edge = v == bv - ring or v == bv + ring
+            u = bu - ring
+            while u <= bu + ring:
+                if 0 <= u < buckets:
+                    for m in range(starts[v * buckets + u], starts[v * buckets + u + 1]):
+                        c = members[m]
+                        dx, dy = centroids[c, 0] - x, centroids[c, 1] - y
+                        best = min(best, dx * dx + dy * dy)
+                u += 1 if edge or ring == 0 else 2 * ring
+        ring += 1
+    return best
+
+
+@kernel(forceinline=True)
+def _bucket_at(x: float, buckets: int) -> int:
+    return min(max(int(np.floor(x)), 0), buckets - 1)
+
+
+@kernel(forceinline=True)
+def _gather(
+    centroids: Floats, starts: Ints, members: Ints, buckets: int, x: float, y: float, radius: float, near: Ints,
+    far: Floats,
+) -> int:  # fmt: skip
+    """Centroids within a radius of (x, y), nearest first, and their squared distances; how many, or -1 if too many."""
+    limit = radius * radius * (1 + _MARGIN)
+    n_near = 0
+    u0, u1 = _bucket_at((x - radius) * buckets - 1e-6, buckets), _bucket_at((x + radius) * buckets + 1e-6, buckets)
+    v0, v1 = _bucket_at((y - radius) * buckets - 1e-6, buckets), _bucket_at((y + radius) * buckets + 1e-6, buckets)
+    for v in range(v0, v1 + 1):
+        for m in range(starts[v * buckets + u0], starts[v * buckets + u1 + 1]):
+            c = members[m]
+            dx, dy = centroids[c, 0] - x, centroids[c, 1] - y
+            d2 = dx * dx + dy * dy
+            if d2 <= limit:
+                if n_near == _MOST:
+                    return -1
+                slot = n_near  # nearest to the middle first: they rule out the others
+                while slot > 0 and far[slot - 1] > d2:
+                    far[slot] = far[slot - 1]
+                    near[slot] = near[slot - 1]
+                    slot -= 1
+                far[slot] = d2
+                near[slot] = c
+                n_near += 1
+    return n_near
+
+
+@kernel(forceinline=True)
+def _rule_out(
+    centroids: Floats, row: int, column: int, h: float, near: Ints, n_near: int, corners: Floats, kept: Ints
+) -> int:
+    """Keep, in ascending order, those that no other one is nearer than at all four corners of a square; how many."""
+    n_kept = 0
+    for i in range(n_near):
+        c = near[i]
+        x0, x1 = centroids[c, 0] - column * h, centroids[c, 0] - (column + 1) * h
+        y0, y1 = centroids[c, 1] - row * h, centroids[c, 1] - (row + 1) * h
+        x0, x1, y0, y1 = x0 * x0, x1 * x1, y0 * y0, y1 * y1
+        a, b, e, f = x0 + y0, x1 + y0, x0 + y1, x1 + y1
+        ruled_out = False
+        for q in range(n_kept):
+            if (
+                corners[q, 0] < a * (1 - _MARGIN)
+                and corners[q, 1] < b * (1 - _MARGIN)
+                and corners[q, 2] < e * (1 - _MARGIN)
+                and corners[q, 3] < f * (1 - _MARGIN)
+            ):
+                ruled_out = True
+                break
+        if not ruled_out:
+            corners[n_kept, 0], corners[n_kept, 1], corners[n_kept, 2], corners[n_kept, 3] = a, b, e, f
+            kept[n_kept] = c
+            n_kept += 1
+    for i in range(1, n_kept):  # ascending ids: with a strict comparison the lowest wins a tie
+        c = kept[i]
+        slot = i
+        while slot > 0 and kept[slot - 1] > c:
+            kept[slot] = kept[slot - 1]
+            slot -= 1
+        kept[slot] = c
+    return n_kept
+
+
 @kernel()
 def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, buckets: int, heads: Ints, ids: Ints) -> int:
     """Fill the heads (2 * side * side) and the ids of the table; how many ids there are, or -1 if there is no room.
@@ -53,91 +148,21 @@ def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, bucket
     """
     h = 1.0 / side
     half_diagonal = h * np.sqrt(0.5) * (1 + 1e-9)
-    near = np.empty(512, np.int64)
-    far = np.empty(512)
-    corners = np.empty((512, 4))
-    kept = np.empty(512, np.int64)
+    near = np.empty(_MOST, np.int64)
+    far = np.empty(_MOST)
+    corners = np.empty((_MOST, 4))
+    kept = np.empty(_MOST, np.int64)
     used = 0
     for row in range(side):
         y = (row + 0.5) * h
         for column in range(side):
             x = (column + 0.5) * h
-            # The nearest centroid of the square's middle, ring by ring of buckets.
-            bu, bv = min(int(x * buckets), buckets - 1), min(int(y * buckets), buckets - 1)
-            best = np.inf
-            ring = 0
-            while ring <= buckets:
-                reach = (ring - 1) / buckets  # what rings from here on are at least away
-                if ring > 0 and best < np.inf and reach > 0 and reach * reach > best:
-                    break
-                for v in range(max(bv - ring, 0), min(bv + ring, buckets - 1) + 1):
-                    edge = v == bv - ring or v == bv + ring
-                    u = bu - ring
-                    while u <= bu + ring:
-                        if 0 <= u < buckets:
-                            for m in range(starts[v * buckets + u], starts[v * buckets + u + 1]):
-                                c = members[m]
-                                dx, dy = centroids[c, 0] - x, centroids[c, 1] - y
-                                best = min(best, dx * dx + dy * dy)
-                        u += 1 if edge or ring == 0 else 2 * ring
-                ring += 1
             # Nobody farther from the middle than this can be nearest anywhere in the square.
-            radius = np.sqrt(best) + 2 * half_diagonal
-            limit = radius * radius * (1 + _MARGIN)
-            n_near = 0
-            u0 = min(max(int(np.floor((x - radius) * buckets - 1e-6)), 0), buckets - 1)
-            u1 = min(max(int(np.floor((x + radius) * buckets + 1e-6)), 0), buckets - 1)
-            v0 = min(max(int(np.floor((y - radius) * buckets - 1e-6)), 0), buckets - 1)
-            v1 = min(max(int(np.floor((y + radius) * buckets + 1e-6)), 0), buckets - 1)
-            for v in range(v0, v1 + 1):
-                for m in range(starts[v * buckets + u0], starts[v * buckets + u1 + 1]):
-                    c = members[m]
-                    dx, dy = centroids[c, 0] - x, centroids[c, 1] - y
-                    d2 = dx * dx + dy * dy
-                    if d2 <= limit:
-                        if n_near == 512:
-                            return -1
-                        slot = n_near  # nearest to the middle first: they rule out the others
-                        while slot > 0 and far[slot - 1] > d2:
-                            far[slot] = far[slot - 1]
-                            near[slot] = near[slot - 1]
-                            slot -= 1
-                        far[slot] = d2
-                        near[slot] = c
-                        n_near += 1
-            n_kept = 0
-            for i in range(n_near):
-                c = near[i]
-                x0, x1 = centroids[c, 0] - column * h, centroids[c, 0] - (column + 1) * h
-                y0, y1 = centroids[c, 1] - row * h, centroids[c, 1] - (row + 1) * h
-                x0, x1, y0, y1 = x0 * x0, x1 * x1, y0 * y0, y1 * y1
-                a, b, e, f = x0 + y0, x1 + y0, x0 + y1, x1 + y1
-                ruled_out = False
-                for q in range(n_kept):
-                    if (
-                        corners[q, 0] < a * (1 - _MARGIN)
-                        and corners[q, 1] < b * (1 - _MARGIN)
-                        and corners[q, 2] < e * (1 - _MARGIN)
-                        and corners[q, 3] < f * (1 - _MARGIN)
-                    ):
-                        ruled_out = True
-                        break
-                if not ruled_out:
-                    corners[n_kept, 0], corners[n_kept, 1], corners[n_kept, 2], corners[n_kept, 3] = (
-                        a,
-                        b,
-                        e,
-                        f,
-                    )
-                    kept[n_kept] = c
-                    n_kept += 1
-            for i in range(1, n_kept):  # ascending ids: with a strict comparison the lowest wins a tie
-                c = kept[i]
-                slot = i
-                while slot > 0 and kept[slot - 1] > c:
-                    kept[slot] = kept[slot - 1]
-                    slot -= 1
-                kept[slot] = c
+            radius = np.sqrt(_nearest_square(centroids, starts, members, buckets, x, y)) + 2 * half_diagonal
+            n_near = _gather(centroids, starts, members, buckets, x, y, radius, near, far)
+            if n_near < 0:
+                return -1
+            n_kept = _rule_out(centroids, row, column, h, near, n_near, corners, kept)
             at = 2 * (row * side + column)
             if n_kept <= 4:
                 for q in range(n_kept, 4):
