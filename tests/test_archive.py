@@ -619,7 +619,7 @@ def test_foreign_files_are_refused(tmp_path):
     about = json.loads(table.schema.metadata[b"tesselite"])
     about.update(format=archive_file.FORMAT + 1, version="9.9")
     pq.write_table(table.replace_schema_metadata({b"tesselite": json.dumps(about)}), foreign)
-    with pytest.raises(ValueError, match=r"written in format 4 by tesselite 9\.9; this is tesselite .* formats 1 to 3"):
+    with pytest.raises(ValueError, match=r"written in format 5 by tesselite 9\.9; this is tesselite .* formats 1 to 4"):
         Archive.load(foreign)
     foreign.write_text("niche,fitness\n")
     with pytest.raises(ValueError, match="not a readable Parquet file"):

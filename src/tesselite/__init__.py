@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tesselite.runs.carry_on import Run
     from tesselite.runs.run import illuminate, resume, run
     from tesselite.search.map_elites import MapElites, NothingValid
+    from tesselite.spaces.axes import Labels, Periodic
     from tesselite.spaces.features import FeatureSpace, Scale
     from tesselite.spaces.mixed import Categorical, Integers, Permutation, Product
     from tesselite.spaces.solutions import Box, Levels, Reals, SolutionSpace
@@ -53,9 +54,11 @@ _HOME = {
     "GridTessellation": "tessellation.grid",
     "Integers": "spaces.mixed",
     "Invalid": "archive.evaluation",
+    "Labels": "spaces.axes",
     "Levels": "spaces.solutions",
     "MapElites": "search.map_elites",
     "NothingValid": "search.map_elites",
+    "Periodic": "spaces.axes",
     "Permutation": "spaces.mixed",
     "Problem": "problems.problem",
     "Product": "spaces.mixed",
@@ -110,9 +113,11 @@ __all__ = [
     "GridTessellation",
     "Integers",
     "Invalid",
+    "Labels",
     "Levels",
     "MapElites",
     "NothingValid",
+    "Periodic",
     "Permutation",
     "Problem",
     "Product",

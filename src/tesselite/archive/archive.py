@@ -143,6 +143,7 @@ class Elites:
     feature_names: tuple[str, ...]
     variables: tuple[Variable, ...] = ()
     records: Values = field(default_factory=dict)
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of features that have some
 
     def __len__(self) -> int:
         return len(self.niches)
@@ -185,9 +186,10 @@ class Elites:
         }
 
         for j, name in enumerate(self.feature_names):
+            feature = Variable(name, 0.0, 0.0, labels=self.labels.get(name, ()))
             while name in table:
                 name = f"feature {name}"
-            table[name] = self.features[:, j]
+            table[name] = feature.shown(self.features[:, j])
         for name, recorded in self.records.items():
             while name in table:
                 name = f"record {name}"
@@ -378,6 +380,7 @@ class Archive:
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"solutions: expected numbers of shape (n, {self.width}) ({error})") from None
         fitness = as_floats("fitness", fitness, "numbers of shape (n,)")
+        features = self.tessellation.space.encoded(features)
         features = as_floats("features", features, f"numbers of shape (n, {d})")
         n = len(fitness) if fitness.ndim == 1 else -1
         if n < 0 or solutions.shape != (n, self.width) or features.shape != (n, d):
@@ -406,6 +409,7 @@ class Archive:
                 f"got {solutions.shape} and {solutions.dtype}"
             )
         evaluated = checked(evaluated, n, space.n)
+        evaluated = self.settled(evaluated)
         if refused := self.refused(evaluated.features):
             evaluated = evaluated.without(refused)
         valid = evaluated.valid
@@ -445,6 +449,11 @@ class Archive:
             if self.tessellation.counts_outside:
                 self.out_of_bounds += int(outside)
         return Added(status, niches, gained)
+
+    def settled(self, evaluated: Evaluation) -> Evaluation:
+        """The same with features as they are kept: periodic ones are wrapped."""
+        space = self.tessellation.space
+        return evaluated if space.plain else replace(evaluated, features=space.settled(evaluated.features))
 
     def refused(self, features: Floats) -> dict[int, str]:
         """Rows (n, d) that are invalid for a feature outside its bounds, and the reason of each."""
@@ -523,6 +532,7 @@ class Archive:
             self.tessellation.space.names,
             self.variables,
             self.records.unpacked(self._features[rows, d:], {name: t[rows] for name, t in self._texts.items()}),
+            self.tessellation.space.labels,
         )
 
     def elites(self) -> Elites:
@@ -570,10 +580,10 @@ class Archive:
         if not self._n:
             raise ValueError("nearest: the archive is empty; add evaluated solutions first")
         space = self.tessellation.space
-        wanted = as_floats("features", features, f"{space.n} finite numbers")
+        wanted = as_floats("features", space.encoded(features), f"{space.n} finite numbers")
         if wanted.shape != (space.n,) or not np.isfinite(wanted).all():
             raise ValueError(f"features: expected {space.n} finite numbers, got {features!r:.80}")
-        away = space.to_unit(self._features[: self._n, : space.n]) - space.to_unit(wanted[None])
+        away = space.gaps(space.to_unit(self._features[: self._n, : space.n]), space.to_unit(wanted[None]))
         return self._elite(int(np.argmin(np.einsum("ij,ij->i", away, away))))
 
     def sample(self, n: int, rng: np.random.Generator) -> Elites:

@@ -42,7 +42,9 @@ from tesselite.spaces.variables import is_text as holds_text
 from tesselite.tessellation.own import description_of, from_description
 from tesselite.tessellation.protocol import Tessellation
 
-FORMAT = 3  # 1 held centroids as text; 2 is written where 3 would be the same: the values of solutions have no names
+# 1 held centroids as text. 2 is written where the values of solutions have no names and nothing is recorded, 3 where
+# all features are plain: neither periodic nor labels.
+FORMAT = 4
 _CENTROIDS = "<f8"
 # What a file that is not as it should be can make of our reading of it, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
@@ -59,7 +61,7 @@ def _column(name: str, reserved: Sequence[str] = _RESERVED) -> str:
 
 def table_of(
     first: dict[str, Any],
-    features: tuple[Sequence[str], Floats],
+    features: tuple[Sequence[Variable], Floats],
     records: tuple[Records, Values],
     solutions: tuple[Sequence[Variable], Rows],
     reserved: Sequence[str] = _RESERVED,
@@ -73,9 +75,9 @@ def table_of(
 
     columns, lists = dict(first), dict[str, Any]()
     by_column = np.asfortranarray(features[1])
-    for j, name in enumerate(features[0]):
-        columns[_column(name, reserved)] = by_column[:, j]
-    names = _record_columns(features[0], records[0], reserved)
+    for j, feature in enumerate(features[0]):
+        columns[_column(feature.name, reserved)] = feature.shown(by_column[:, j])
+    names = _record_columns([feature.name for feature in features[0]], records[0], reserved)
     for name, values in zip(names, records[1].values(), strict=True):
         if values.ndim > 1:
             flat = to_column(values.reshape(-1))
@@ -94,7 +96,6 @@ def table_of(
 
 def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> FeatureSpace:
     """The space that a file describes; scales of the user's own are those of a space `like` it."""
-    bounds = zip(described["low"], described["high"], strict=True)
     known = {} if like is None else {name: scale for name, scale in like.scales.items() if scale.name != "log"}
     unknown = sorted(set(_unknown_scales(described)) - {scale.name for scale in known.values()})
     if unknown:
@@ -103,8 +104,7 @@ def _space(described: dict[str, Any], like: FeatureSpace | None = None) -> Featu
             "pass the tessellation to load"
         )
     scales = {name: known.get(name, scale) for name, scale in described["scales"].items()}
-    outside = described.get("outside", {})
-    return FeatureSpace(dict(zip(described["names"], bounds, strict=True)), scales=scales, outside=outside)
+    return FeatureSpace.from_dict(described, scales)
 
 
 def describe_tessellation(tessellation: Tessellation, *, embed: bool) -> dict[str, Any]:
@@ -161,16 +161,16 @@ def save_archive(archive: Archive, path: Path, *, search: dict[str, Any] | None 
         "evaluation": elites.evaluations[by_niche],
         "order": by_niche,
     }
-    variables = archive.variables
+    space, variables = archive.tessellation.space, archive.variables
     table = table_of(
         first,
-        (elites.feature_names, elites.features[by_niche]),
+        (space.variables, elites.features[by_niche]),
         (archive.records, {name: values[by_niche] for name, values in elites.records.items()}),
         (variables, elites.solutions[by_niche]),
     )
     described = describe_tessellation(archive.tessellation, embed=embed)
     about = {
-        "format": FORMAT if variables or archive.records else 2,
+        "format": FORMAT if not space.plain else 3 if variables or archive.records else 2,
         "version": __version__,
         "direction": archive.direction,
         "floor": archive.floor,
@@ -258,8 +258,9 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
     taken = [*(_column(name) for name in names), *_record_columns(names, archive.records), *_RESERVED]
     solutions = _solution_rows(table, archive.variables, archive.width, archive.dtype, taken)
     features = np.empty((len(filled), len(names)))
-    for j, name in enumerate(names):
-        features[:, j] = from_column(table[_column(name)])
+    for j, feature in enumerate(archive.tessellation.space.variables):
+        column = table[_column(feature.name)]
+        features[:, j] = feature.read(texts_of(column) if feature.labels else from_column(column))
     archive.restore(
         Elites(
             from_column(table["niche"])[filled],
@@ -270,6 +271,7 @@ def _restored(path: Path, table: Any, about: dict[str, Any], tessellation: Tesse
             names,
             archive.variables,
             {name: values[filled] for name, values in recorded.items()},
+            archive.tessellation.space.labels,
         )
     )
     archive.invalid = Counter(about["invalid"])

@@ -6,7 +6,8 @@ So the bytes depend on the evaluations alone, and a run that is killed has every
 part names the digest of the one before. Reading needs nothing of ours: `pandas.read_parquet("runs/x/history")`.
 
 Columns: evaluation (its number), fitness, valid, reason (why not; empty if valid), one for each feature and record, and
-the solution as in the archive's file. Fitness and features of an invalid row are NaN, unless a feature was refused.
+the solution as in the archive's file. Fitness and features of an invalid row are NaN, unless a feature was refused; in
+place of what is not a label stands an empty text.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _PART_BYTES, _PART_ROWS = 1 << 24, 1 << 17
 class RowKind:
     """What rows of a history are made of."""
 
-    features: tuple[str, ...]
+    features: tuple[Variable, ...]
     records: Records
     variables: tuple[Variable, ...]
     width: int
@@ -54,8 +55,8 @@ class RowKind:
     @classmethod
     def of(cls, archive: Archive) -> RowKind:
         """That of the rows that are offered to this archive."""
-        names = archive.tessellation.space.names
-        return cls(names, archive.records, archive.variables, archive.width, archive.dtype)
+        features = archive.tessellation.space.variables
+        return cls(features, archive.records, archive.variables, archive.width, archive.dtype)
 
     @property
     def n_columns(self) -> int:

@@ -46,15 +46,18 @@ def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None 
     """Mean distance to the nearest neighbour over the largest such distance, in (0, 1]; the s of the paper.
 
     `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means
-    perfectly even. `p` is the order of the Minkowski distance. None where it is not defined: fewer than two points, or
+    perfectly even. `p` is the order of the Minkowski distance, the shorter way round along periodic features and 1
+    between different labels. None where it is not defined: fewer than two points, or
     all distances 0.
     """
+    kinds = None
     if isinstance(points, Archive):
+        kinds = points.tessellation.space.kinds
         points = points.tessellation.space.to_unit(points.elites().features)
     points = np.asarray(points, dtype=np.float64)
     if len(points) < 2:
         return None
-    distances = nearest_distances(points, p, threads)
+    distances = nearest_distances(points, p, threads, kinds)
     largest = float(distances.max())
     return float(distances.mean() / largest) if largest > 0.0 else None
 

@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.compiled.kernels import kernel
+from tesselite.spaces.scaling import axis_gap
 from tesselite.tessellation.voronoi import checked_p
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _TREE_DIMENSIONS = 8  # beyond, a k-d tree looks at nearly every point
 _BLOCK = 256  # rows of the matrix products: 256 x 10,000 values are 20 MB
@@ -63,10 +65,30 @@ def _nearest_rows(
         out[i] = best
 
 
-def nearest_distances(points: Any, p: float = 2.0, threads: int | None = None) -> Floats:
+@kernel()
+def _nearest_by_kinds(points: Floats, kinds: Ints, p: float, start: int, stop: int, out: Floats) -> None:
+    """The same for features of these kinds (see `spaces.scaling`), without blocks."""
+    for i in range(start, stop):
+        best = np.inf
+        for k in range(points.shape[0]):
+            total = 0.0 if k != i else np.inf
+            for j in range(points.shape[1]):
+                if total >= best:
+                    break
+                gap = axis_gap(kinds[j], points[i, j], points[k, j])
+                if p == np.inf:
+                    total = max(total, gap)
+                elif gap > 0.0:
+                    total += gap * gap if p == 2.0 else gap**p
+            best = min(best, total)
+        out[i] = best
+
+
+def nearest_distances(points: Any, p: float = 2.0, threads: int | None = None, kinds: Ints | None = None) -> Floats:
     """Minkowski distance of order p (0 < p, infinity allowed) of each of (n, d) points to the nearest other; (n,).
 
-    Equal points are at distance 0 from each other. The result does not depend on the number of threads. Raises
+    `kinds` (d,) are those of `FeatureSpace.kinds`, of which points are unit-scaled rows. Equal points are at distance 0
+    from each other. The result does not depend on the number of threads. Raises
     ValueError for fewer than two points, another shape, or values that are not finite.
     """
     p = checked_p(p)
@@ -76,6 +98,10 @@ def nearest_distances(points: Any, p: float = 2.0, threads: int | None = None) -
     if not np.isfinite(rows).all():
         raise ValueError("points: expected finite values, got NaN or infinity")
     n_threads = checked_threads(threads)
+    if kinds is not None and kinds.any():
+        out = np.empty(len(rows))
+        in_chunks(lambda start, stop: _nearest_by_kinds(rows, kinds, p, start, stop, out), len(rows), 64, n_threads)
+        return out if p == np.inf else out ** (1.0 / p)
     if rows.shape[1] <= _TREE_DIMENSIONS and p >= 1.0:
         from scipy.spatial import cKDTree
 

@@ -135,6 +135,13 @@ class FunctionProblem(_Stated):
         expected = f"{fitness.shape if self.batch else '()'} and {features.shape if self.batch else features.shape[1:]}"
         try:
             f, b = result
+        except (TypeError, ValueError):
+            f = b = None
+        try:
+            b = self.features.encoded(b)
+        except ValueError as error:
+            raise _WrongShape(f"wrong {error}") from None
+        try:
             f, b = _as_numbers(f), _as_numbers(b)
         except (TypeError, ValueError):
             raise _WrongShape(

@@ -14,6 +14,7 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring
 from tesselite.report.style import EMPTY_NICHE
+from tesselite.report.texts import short
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
@@ -82,7 +83,7 @@ def niche_polygons(tessellation: Tessellation, niches: Any) -> list[Any] | None:
         corners = np.stack([np.stack([left, right, right, left]), np.stack([low, low, high, high])], axis=-1)
         units = tessellation.space.from_unit(corners.reshape(-1, 2)).reshape(4, len(niches), 2)
         return list(units.transpose(1, 0, 2))
-    if not isinstance(tessellation, VoronoiTessellation) or tessellation.p != 2.0:
+    if not isinstance(tessellation, VoronoiTessellation) or tessellation.p != 2.0 or not tessellation.space.plain:
         return None
     if tessellation.n_niches <= _MOST_POLYGONS:
         from tesselite.tessellation.pictures import cell_polygons
@@ -96,7 +97,10 @@ def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> 
     """Give the axis "x" or "y" the scale, the bounds and the name of a feature."""
     name = space.names[feature]
     scale = space.scales.get(name)
-    if scale is None:
+    if name in space.labels:
+        names = [short(label, 20) for label in space.labels[name]]
+        getattr(ax, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
+    elif scale is None:
         ax.ticklabel_format(axis=which, style="plain", useOffset=False)
     elif scale.name == "log":
         ax.set(**{f"{which}scale": "log"})

@@ -16,6 +16,7 @@ from tesselite.report.texts import short
 _AXES_SHOWN = 24
 _LINES_SHOWN = 2000
 _NAMES_SAID = 30
+_LABELS_SHOWN = 20
 _NAMES_LISTED = 8  # in an error
 
 
@@ -50,6 +51,11 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     shown = [short(names[j], 28) for j in chosen]
     turn = 90 if max(map(len, shown)) * len(shown) > 70 else 0
     ax.set_xticks(range(len(shown)), shown, rotation=turn, parse_math=False)
+    for place, j in enumerate(chosen):
+        labels = space.labels.get(names[j], ())
+        for k, label in enumerate(labels[:_LABELS_SHOWN]):
+            at = (place, (k + 0.5) / len(labels))
+            ax.annotate(short(label, 16), at, (3, 0), textcoords="offset points", fontsize=7, parse_math=False)
     missing = [name for j, name in enumerate(names) if j not in set(chosen)]
     if missing:
         text = f"{len(chosen)} of {len(names)} features are shown"

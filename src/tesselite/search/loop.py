@@ -32,6 +32,7 @@ from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.memory import copy_row
 from tesselite.emitters.breeding import breed_chunk
 from tesselite.emitters.operators import Operator
+from tesselite.spaces.scaling import settle_rows
 
 if TYPE_CHECKING:
     from tesselite.problems.user_function import CompiledProblem
@@ -56,6 +57,7 @@ class Parts(NamedTuple):
     floats: Floats  # tables of the tessellation
     ints: Ints
     n_niches: int
+    kinds: Ints  # of features; none if all are plain
     low: Floats  # of the feature space
     high: Floats
     per_unit: Floats
@@ -126,6 +128,8 @@ def _locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
     fitness, features, niches = scratch.candidates.fitness, scratch.candidates.features, scratch.candidates.niches
     unit, status, low, high, per_unit = scratch.unit, scratch.status, parts.low, parts.high, parts.per_unit
     tallies, refused, d = batch.tallies, batch.refused, low.shape[0]
+    if parts.kinds.shape[0] > 0:
+        settle_rows(n, features, parts.kinds, low, high, per_unit)
     for i in range(n):
         bad, outside = fitness[i] * 0.0, False  # a product with 0 is 0 unless a factor is NaN or infinite
         for j in range(d):
@@ -313,6 +317,7 @@ class CompiledLoop:
             floats=lookup.floats,
             ints=lookup.ints,
             n_niches=search.archive.n_niches,
+            kinds=space.kinds[: 0 if space.plain else None],
             low=space.low,
             high=space.high,
             per_unit=space.per_unit,

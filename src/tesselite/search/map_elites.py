@@ -210,7 +210,7 @@ class MapElites:
         solutions = self._told()
         expected = (len(solutions),), (len(solutions), self.archive.tessellation.space.n)
         fitness = as_floats("tell", fitness, "fitness of numbers")
-        features = as_floats("tell", features, "features of numbers")
+        features = as_floats("tell", self.archive.tessellation.space.encoded(features), "features of numbers")
         if (fitness.shape, features.shape) != expected:
             raise ValueError(
                 f"tell: expected fitness {expected[0]} and features {expected[1]}, "
@@ -236,7 +236,7 @@ class MapElites:
             added = self.archive.add_evaluated(solutions, evaluated, first, improvement=wanted)
             self.evaluations += len(solutions)
             if self.history is not None:
-                known = checked(evaluated, len(solutions), self.archive.tessellation.space.n)
+                known = self.archive.settled(checked(evaluated, len(solutions), self.archive.tessellation.space.n))
                 self.history.add(first, solutions, known, self.archive.refused(known.features))
             self.first_error = self.first_error or evaluated.first_error
             self.emitter.tell(solutions, evaluated, added)

@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.numbers import as_floats, shown
+from tesselite.spaces.axes import Labels, Periodic
+from tesselite.spaces.variables import Variable
 
 Array = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None] | None
 """(low, high) of a feature; None where nobody knows."""
+Axis = Bounds | Periodic | Labels
 Sampler = Callable[[int, np.random.Generator], Array]
 
 
@@ -38,11 +41,13 @@ class FeatureSpace:
     """Named features with bounds, and the unit cube that distances are measured in.
 
     `features` maps each name to its (low, high). A bound that nobody knows is None, as in {"x": None, "y": (0, None)};
-    such a space has no unit cube, and needs niches that grow (`tesselite.expanding`). `scales` gives single features
-    another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units
-    and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
-    `outside` says what becomes of a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
-    niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}.
+    such a space has no unit cube, and needs niches that grow (`tesselite.expanding`). In place of bounds, `Periodic`
+    makes a feature an angle and `Labels` makes it one of a few labels, stored as its number. `scales` gives single
+    features another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in
+    feature units and replaces uniform sampling where only a part of the box makes sense (a robot's drivable
+    trajectories, say). `outside` says what becomes of a solution whose features lie outside the bounds: "nearest" (it
+    goes to the nearest niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in
+    {"stress": "refuse"}. A periodic feature has no outside; what is not a label is always refused.
 
     Example:
         >>> import numpy as np
@@ -54,7 +59,7 @@ class FeatureSpace:
 
     def __init__(
         self,
-        features: Mapping[str, Bounds],
+        features: Mapping[str, Axis],
         *,
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
@@ -63,7 +68,13 @@ class FeatureSpace:
         if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
         self.names: tuple[str, ...] = tuple(str(name) for name in features)
-        self.low, self.high = _checked_bounds(self.names, list(features.values()))  # infinite where open
+        axes = list(features.values())
+        self.labels: dict[str, tuple[str, ...]] = {
+            name: axis.names for name, axis in zip(self.names, axes, strict=True) if isinstance(axis, Labels)
+        }
+        kinds = [1 if isinstance(axis, Periodic) else 2 if isinstance(axis, Labels) else 0 for axis in axes]
+        self.kinds: npt.NDArray[np.int64] = np.array(kinds, np.int64)  # (d,) as in `scaling`
+        self.low, self.high = _checked_bounds(self.names, [_bounds_of(axis) for axis in axes])  # infinite where open
         self.is_open = bool(np.isinf([self.low, self.high]).any())  # whether a bound is not known
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
@@ -103,10 +114,46 @@ class FeatureSpace:
                 "them, such as tesselite.expanding(n_niches) (--grow expanding)"
             )
 
+    @property
+    def plain(self) -> bool:
+        """Whether every feature lies between two bounds: none is periodic, none has labels."""
+        return not self.kinds.any()
+
+    @property
+    def periodic(self) -> npt.NDArray[np.bool_]:
+        """Which features are periodic, (d,)."""
+        return np.asarray(self.kinds == 1)
+
+    @property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Which features have labels, (d,)."""
+        return np.asarray(self.kinds == 2)
+
+    def check_plain(self, what: str) -> None:
+        """ValueError, which says that `what` works with plain features only, if one is periodic or has labels."""
+        if not self.plain:
+            which = int(np.argmax(self.kinds > 0))
+            kind = ("periodic", "labels")[self.kinds[which] - 1]
+            raise ValueError(f"{what}: expected features between two bounds, got {self.names[which]!r} ({kind})")
+
+    def without_labels(self) -> FeatureSpace:
+        """The features that have no labels, sampled uniformly; ValueError if there are none."""
+        if self.labelled.all():
+            raise ValueError("features: expected at least one that has no labels; use a grid for labels alone")
+        kept = {name: axis for name, axis in self.axes(self.low, self.high).items() if name not in self.labels}
+        scales = {name: scale for name, scale in self.scales.items() if name in kept}
+        return FeatureSpace(kept, scales=scales, outside=self.outside_rules())
+
+    def axes(self, low: Array, high: Array) -> dict[str, Axis]:
+        """The features as they are given to the class, with these bounds (d,)."""
+        found: dict[str, Axis] = {}
+        for name, kind, lo, hi in zip(self.names, self.kinds.tolist(), low.tolist(), high.tolist(), strict=True):
+            found[name] = Labels(self.labels[name]) if kind == 2 else Periodic(lo, hi) if kind == 1 else (lo, hi)
+        return found
+
     def within(self, low: Array, high: Array) -> FeatureSpace:
-        """The same features with other bounds, each (d,), sampled uniformly."""
-        bounds = zip(self.names, zip(low.tolist(), high.tolist(), strict=True), strict=True)
-        return FeatureSpace(dict(bounds), scales=self.scales, outside=self.outside_rules())
+        """The same features with other bounds, each (d,), sampled uniformly; labels stay."""
+        return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules())
 
     @property
     def linear(self) -> bool:
@@ -125,6 +172,8 @@ class FeatureSpace:
         for name, scale in scales.items():
             if name not in self.names:
                 raise ValueError(f"scales: {name!r} is not a feature; the features are {', '.join(self.names)}")
+            if self.kinds[self.names.index(name)]:
+                raise ValueError(f"scales: expected none for {name!r}, which is periodic or has labels")
             if isinstance(scale, Scale):
                 checked[name] = scale
             elif scale == "log":
@@ -142,11 +191,64 @@ class FeatureSpace:
         unknown = [name for name in rules if name not in self.names]
         if unknown:
             raise ValueError(f"outside: {unknown[0]!r} is not a feature; the features are {', '.join(self.names)}")
-        return np.array([rules.get(name) == "refuse" for name in self.names])
+        for name, kind in zip(self.names, self.kinds, strict=True):
+            if not isinstance(outside, str) and name in rules and kind:
+                why = "periodic: nothing is outside" if kind == 1 else "labels: what is not one is always refused"
+                raise ValueError(f"outside: expected no rule for {name!r} ({why})")
+        return self.labelled | (np.array([rules.get(name) == "refuse" for name in self.names]) & ~self.periodic)
 
     def outside_rules(self) -> dict[str, str]:
-        """What `outside` was given, by name; empty if nothing is refused."""
-        return {name: "refuse" for name, refuses in zip(self.names, self.refuses, strict=True) if refuses}
+        """What `outside` was given, by name; empty if nothing is refused but what is not a label."""
+        refuses = zip(self.names, self.refuses & ~self.labelled, strict=True)
+        return {name: "refuse" for name, refused in refuses if refused}
+
+    def settled(self, features: npt.ArrayLike) -> Array:
+        """The (n, d) features with periodic ones wrapped into [low, high); codes that are no labels become outside.
+
+        A copy, unless all features are plain. NaN and infinity stay as they are.
+        """
+        rows = np.asarray(features, dtype=np.float64)
+        if self.plain:
+            return rows
+        from tesselite.spaces.scaling import settle_rows
+
+        rows = np.array(rows, order="C")
+        settle_rows(len(rows), rows, self.kinds, self.low, self.high, self.per_unit)
+        return rows
+
+    def encoded(self, features: Any) -> Any:
+        """Features (d,) or (n, d) with the numbers of labels where they have labels; ValueError for an unknown one."""
+        if not self.labels or (isinstance(features, np.ndarray) and features.dtype.kind in "fiub"):
+            return features
+        try:
+            rows = np.array(features, dtype=object)
+        except ValueError:  # rows of different lengths, which are reported elsewhere
+            return features
+        if rows.ndim not in (1, 2) or rows.shape[-1] != self.n:
+            return features
+        for j, name in enumerate(self.names):
+            if name in self.labels:
+                column, known = rows[..., j].reshape(-1), self.labels[name]
+                unknown = [label for label in column if isinstance(label, str) and label not in known]
+                if unknown:
+                    raise ValueError(f"features: expected {name!r} to be one of {', '.join(known)}, got {unknown[0]!r}")
+                codes = [known.index(label) if isinstance(label, str) else label for label in column]
+                rows[..., j] = np.array(codes, object).reshape(rows.shape[:-1])
+        return rows.tolist()
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The features as variables, which show and read values as tables have them: labels, or numbers."""
+        bounds = zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)
+        return tuple(Variable(name, low, high, labels=self.labels.get(name, ())) for name, low, high in bounds)
+
+    def gaps(self, unit: Array, others: Array) -> Array:
+        """Differences (n, d) of unit-scaled rows: the shorter way round where periodic, 0 or 1 between labels."""
+        gaps = unit - others
+        if not self.plain:
+            gaps = np.where(self.periodic, gaps - np.rint(gaps), gaps)
+            gaps = np.where(self.labelled, gaps != 0.0, gaps)
+        return np.asarray(gaps, dtype=np.float64)
 
     def _scaled(self, features: Array) -> Array:
         if not self.scales:
@@ -164,13 +266,16 @@ class FeatureSpace:
         return scaled
 
     def to_unit(self, features: Array) -> Array:
-        """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside."""
+        """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside.
+
+        Periodic features are wrapped. The n labels of a feature lie in the middles of n equal parts of [0, 1].
+        """
         self.check_bounded("to_unit")
         with np.errstate(over="ignore"):  # very far outside is outside all the same
-            return (self._scaled(features) - self._from) * self.per_unit
+            return (self._scaled(self.settled(features)) - self._from) * self.per_unit
 
     def from_unit(self, unit: Array) -> Array:
-        """The inverse of `to_unit`, up to rounding."""
+        """The inverse of `to_unit`, up to rounding; any place in the part of a label is a number around its own."""
         self.check_bounded("from_unit")
         features = self._from + unit / self.per_unit
         for i, name in enumerate(self.names):
@@ -181,7 +286,7 @@ class FeatureSpace:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n feature vectors, shape (n, d), in feature units: by the sampler, or uniform in the unit cube."""
         if self.sampler is None:
-            return self.from_unit(rng.random((n, self.n)))
+            return self.sample_uniformly(n, rng)
         samples = np.ascontiguousarray(self.sampler(n, rng), dtype=np.float64)
         if samples.shape != (n, self.n):
             raise ValueError(f"sampler: expected shape {(n, self.n)}, got {samples.shape}")
@@ -189,8 +294,18 @@ class FeatureSpace:
             raise ValueError("sampler: expected finite feature values, got NaN or infinity")
         return samples
 
+    def sample_uniformly(self, n: int, rng: np.random.Generator) -> Array:
+        """Draw n feature vectors, shape (n, d), in feature units, uniform in the unit cube; all labels as often."""
+        rows = self.from_unit(rng.random((n, self.n)))
+        if self.labels:
+            rows = np.where(self.labelled, np.rint(rows).clip(0.0, self.high - 0.5), rows)
+        return rows
+
     def to_dict(self) -> dict[str, Any]:
-        """Names, bounds (None where open), names of scales and, if some refuse, `outside`, as JSON can hold them."""
+        """Names, bounds (None where open) and names of scales, as JSON can hold them.
+
+        Where there are such features: `outside`, by name, those that are `periodic`, and `labels`, by name.
+        """
         rules = self.outside_rules()
         return {
             "names": list(self.names),
@@ -198,16 +313,38 @@ class FeatureSpace:
             "high": [high if np.isfinite(high) else None for high in self.high.tolist()],
             "scales": {name: scale.name for name, scale in self.scales.items()},
             **({"outside": rules} if rules else {}),
+            **self.kinds_to_dict(),
         }
+
+    def kinds_to_dict(self) -> dict[str, Any]:
+        """Which features are periodic and which have labels, if any; niches depend on it."""
+        periodic = [name for name, ring in zip(self.names, self.periodic, strict=True) if ring]
+        labels = {name: list(labels) for name, labels in self.labels.items()}
+        return {**({"periodic": periodic} if periodic else {}), **({"labels": labels} if labels else {})}
+
+    @classmethod
+    def from_dict(cls, about: Mapping[str, Any], scales: Mapping[str, str | Scale] | None = None) -> FeatureSpace:
+        """What `to_dict` described, with these scales instead if they are given."""
+        features: dict[str, Axis] = {}
+        for name, low, high in zip(about["names"], about["low"], about["high"], strict=True):
+            if name in about.get("labels", {}):
+                features[name] = Labels(about["labels"][name])
+            else:
+                features[name] = Periodic(low, high) if name in about.get("periodic", ()) else (low, high)
+        return cls(features, scales=about["scales"] if scales is None else scales, outside=about.get("outside", {}))
 
     def outside(self, features: Array) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
-        return np.asarray(((features < self.low) | (features > self.high)).any(axis=1))
+        return np.asarray(self._beyond(features).any(axis=1))
 
     def refused(self, features: Array) -> npt.NDArray[np.int64]:
         """Of each of the (n, d) rows, the first feature that lies outside its bounds and refuses that, or -1; (n,)."""
-        bad = ((features < self.low) | (features > self.high)) & self.refuses
+        bad = self._beyond(features) & self.refuses
         return np.where(bad.any(axis=1), bad.argmax(axis=1), -1)
+
+    def _beyond(self, features: Array) -> npt.NDArray[np.bool_]:
+        rows = self.settled(features)
+        return np.asarray((rows < self.low) | (rows > self.high))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -217,6 +354,8 @@ class FeatureSpace:
             and np.array_equal(self.high, other.high)
             and self.scales == other.scales
             and np.array_equal(self.refuses, other.refuses)
+            and np.array_equal(self.kinds, other.kinds)
+            and self.labels == other.labels
         )
 
     def __hash__(self) -> int:
@@ -225,9 +364,19 @@ class FeatureSpace:
     def __repr__(self) -> str:
         low, high = ([f"{bound:g}" if np.isfinite(bound) else "?" for bound in side] for side in (self.low, self.high))
         shown = [f"{name}: {lo}..{hi}" for name, lo, hi in zip(self.names, low, high, strict=True)]
+        for j in np.flatnonzero(self.kinds):
+            names = self.labels.get(self.names[j])
+            shown[j] = f"{shown[j]} periodic" if names is None else f"{self.names[j]}: {', '.join(names)}"
         if len(shown) > 6:
             shown = [*shown[:3], "...", *shown[-2:]]
         return f"FeatureSpace({self.n} features; {', '.join(shown)})"
+
+
+def _bounds_of(axis: Any) -> Any:
+    """The bounds of a feature; those of n labels leave half a number on both sides, so that each has an equal part."""
+    if isinstance(axis, Labels):
+        return -0.5, len(axis.names) - 0.5
+    return (axis.low, axis.high) if isinstance(axis, Periodic) else axis
 
 
 def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Array, Array]:

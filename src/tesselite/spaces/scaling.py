@@ -1,4 +1,4 @@
-"""Checking and scaling of evaluated rows, compiled, for linear axes; other scales are in `feature_space`."""
+"""Checking and scaling of evaluated rows, compiled, for linear, periodic and label axes; scales are in `features`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tesselite.compiled.kernels import kernel
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 
 @kernel(allocates=False)
@@ -38,3 +39,42 @@ def all_valid(fitness: Floats, features: Floats, valid: npt.NDArray[np.bool_]) -
             sum_of_zeros += features[i, j] * 0.0
         result &= valid[i] & (sum_of_zeros == 0.0)
     return result
+
+
+LINE, RING, NAMES = 0, 1, 2  # kinds of features: between two bounds, periodic, labels
+
+
+@kernel(allocates=False)
+def _is_wrapped(x: float, low: float, high: float, per_unit: float) -> bool:
+    """Whether a value lies in [low, high), and in [0, 1) once it is scaled, whatever the rounding."""
+    return low <= x < high and (x - low) * per_unit < 1.0
+
+
+@kernel(allocates=False)
+def settle_rows(n: int, features: Floats, kinds: Ints, low: Floats, high: Floats, per_unit: Floats) -> None:
+    """Wrap periodic features of the first n rows into [low, high), in place; what is not a label comes to lie outside.
+
+    NaN and infinity stay.
+    """
+    for i in range(n):
+        for j in range(kinds.shape[0]):
+            x = features[i, j]
+            if not np.isfinite(x):
+                continue
+            if kinds[j] == RING and not _is_wrapped(x, low[j], high[j], per_unit[j]):
+                rest = np.fmod(x - low[j], high[j] - low[j])  # exact; NaN where the difference overflows
+                x = low[j] + (rest + (high[j] - low[j]) if rest < 0.0 else rest)
+                features[i, j] = x if _is_wrapped(x, low[j], high[j], per_unit[j]) else low[j]
+            elif kinds[j] == NAMES and x != np.floor(x):
+                features[i, j] = high[j] + 1.0
+
+
+@kernel(allocates=False)
+def axis_gap(kind: int, x: float, y: float) -> float:
+    """Distance of two unit-scaled values of a feature; different labels are at distance 1."""
+    gap = abs(x - y)
+    if kind == RING:
+        return min(gap, 1.0 - gap)
+    if kind == LINE:
+        return gap
+    return 1.0 if gap > 0.0 else 0.0

@@ -29,9 +29,10 @@ class Variable:
     text: bool = False
 
     def shown(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Values (n,) of rows as a table has them: labels, whole numbers, or as they are."""
+        """Values (n,) of rows as a table has them: labels (an empty text for what is none), whole numbers, or as is."""
         if self.labels:
-            return np.array(self.labels)[values.astype(np.int64)]
+            known = (values >= 0) & (values < len(self.labels)) & (values == np.floor(values))
+            return np.array([*self.labels, ""])[np.where(known, values, len(self.labels)).astype(np.int64)]
         return values.astype(np.int64) if self.whole else values
 
     def read(self, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:

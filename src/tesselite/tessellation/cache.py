@@ -93,6 +93,7 @@ def cache_path(job: CvtJob) -> Path | None:
         "low": job.space.low.tolist(),
         "high": job.space.high.tolist(),
         "scales": {name: scale.name for name, scale in sorted(job.space.scales.items())},
+        **job.space.kinds_to_dict(),
         "sampler": sampler,
         "n_niches": job.k,
         "n_samples": job.n_samples,

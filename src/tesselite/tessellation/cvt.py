@@ -69,7 +69,11 @@ def default_method(space: FeatureSpace, p: float = 2.0, fixed: bool = False) -> 
     """The method that `cvt` chooses: "lloyd" for fixed samples, else "exact" or "fresh" by what measured best."""
     if fixed:
         return "lloyd"
-    return "exact" if space.n == 2 and space.uniform and p == 2.0 else "fresh"
+    return "exact" if _has_exact_cells(space, p) else "fresh"
+
+
+def _has_exact_cells(space: FeatureSpace, p: float) -> bool:
+    return bool((~space.labelled).sum() == 2 and space.uniform and p == 2.0 and not space.periodic.any())
 
 
 def default_n_samples(n_niches: int) -> int:
@@ -162,6 +166,8 @@ class CvtOptions:
         elif self.samples is not None:
             array = _checked_samples(space, self.samples)
         k = checked_count("n_niches", n_niches)
+        if space.labels:
+            _check_enough(space, k)
         method = default_method(space, p, fixed=array is not None) if self.method is None else self.method
         _check_method(method, space, p, array is not None)
         iterations, tolerance = self._when_to_stop(method)
@@ -231,6 +237,10 @@ class CvtJob:
 
     def run(self, on_iteration: OnIteration | None) -> VoronoiTessellation:
         """Carry it out."""
+        if self.space.labels:
+            from tesselite.tessellation.by_label import construct_by_label
+
+            return construct_by_label(self, on_iteration)
         began = time.perf_counter()
         rng = generator(self.seed, Purpose.TESSELLATION)
         errors: list[float] = []
@@ -254,7 +264,8 @@ class CvtJob:
         if self.method == "lloyd" and self.iterations > 0:
             self._fill_empty(state)
         centroids = state.sites if self.method == "exact" else state.centroids
-        features = self.space.from_unit(np.clip(centroids, 0.0, 1.0))
+        inside = np.where(self.space.periodic, centroids - np.floor(centroids), np.clip(centroids, 0.0, 1.0))
+        features = self.space.from_unit(inside)
         record = ConstructionRecord(
             method=self.method,
             start=self.start if isinstance(self.start, str) else "given",
@@ -267,11 +278,12 @@ class CvtJob:
             seed=self.seed,
             p=self.p,
             tolerance=self.tolerance,
-            sampler=self._sampler_name(),
+            sampler=self.sampler_name(),
         )
         return VoronoiTessellation(self.space, np.clip(features, self.space.low, self.space.high), self.p, record)
 
-    def _sampler_name(self) -> str:
+    def sampler_name(self) -> str:
+        """Where the samples come from."""
         if self.array is not None:
             return "array"
         sampler = self.space.sampler
@@ -303,12 +315,12 @@ class CvtJob:
             from tesselite.tessellation.fixed import FixedLloyd
             from tesselite.tessellation.staircase import StaircaseLloyd
 
-            many = self.p == 2.0 and self.space.n > _FEW_DIMENSIONS
+            many = self.p == 2.0 and self.space.n > _FEW_DIMENSIONS and self.space.plain
             points = self._fixed_samples(rng, np.dtype(np.float32 if many else np.float64))
             start = self._start(rng, points)
             if many:
                 return StaircaseLloyd(points, start, self.threads)
-            return FixedLloyd(points, start, self.p, self.threads)
+            return FixedLloyd(points, start, self.p, self.threads, self.space)
         if self.method in SEQUENCES:
             return _Sequence(self.method, self.k, self.space.n, rng)
         start = self._start(rng, None)
@@ -318,7 +330,7 @@ class CvtJob:
             return ExactCells(start, self.threads, rng)
         from tesselite.tessellation.fresh import FreshLloyd
 
-        return FreshLloyd(self._draw, self.n_samples, start, self.p, self.threads, rng)
+        return FreshLloyd(self._draw, self.n_samples, start, self.p, self.threads, rng, self.space)
 
     def _start(self, rng: np.random.Generator, points: Floats | None) -> Floats:
         if not isinstance(self.start, str):
@@ -394,6 +406,16 @@ def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
     return unit
 
 
+def _check_enough(space: FeatureSpace, k: int) -> None:
+    from tesselite.tessellation.nearest.rings import count_groups
+
+    space.without_labels()
+    if k < count_groups(space):
+        raise ValueError(
+            f"n_niches: expected at least one for each of {count_groups(space)} combinations of labels, got {k}"
+        )
+
+
 def _check_method(method: str, space: FeatureSpace, p: float, fixed: bool) -> None:
     if method not in METHODS:
         raise ValueError(f"method: expected one of {', '.join(METHODS)}, got {method!r}")
@@ -401,13 +423,21 @@ def _check_method(method: str, space: FeatureSpace, p: float, fixed: bool) -> No
         raise ValueError(f"method: an array of samples needs 'lloyd', got {method!r}")
     if method in SEQUENCES and not space.uniform:
         raise ValueError(f"method: {method!r} needs uniform sampling; 'fresh' works for everything")
-    if method == "exact" and not (space.n == 2 and space.uniform and p == 2.0):
-        raise ValueError("method: 'exact' needs two features, uniform sampling and p = 2; 'fresh' works for everything")
+    if method == "exact" and not _has_exact_cells(space, p):
+        raise ValueError(
+            "method: 'exact' needs two features that are not periodic, uniform sampling and p = 2; 'fresh' works for "
+            "everything"
+        )
 
 
 def _checked_start(start: Any, method: str, space: FeatureSpace, k: int) -> str | Floats:
     # Rows of rows need at least two in most directions, or they leave whole axes at one value.
-    crowded = k ** (1.0 / space.n) >= 1.8
+    if space.labels:
+        from tesselite.tessellation.nearest.rings import count_groups
+
+        crowded = (k / count_groups(space)) ** (1.0 / (~space.labelled).sum()) >= 1.8
+    else:
+        crowded = k ** (1.0 / space.n) >= 1.8
     if start is None:
         return "even" if method != "lloyd" and space.uniform and crowded else "random"
     if isinstance(start, str):

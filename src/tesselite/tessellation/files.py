@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.base.arrow import from_column, read_parquet, to_column, write_parquet
+from tesselite.base.arrow import from_column, is_text, read_parquet, texts_of, to_column, write_parquet
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
@@ -23,9 +23,9 @@ from tesselite.tessellation.cvt import ConstructionRecord
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
 
 FORMAT = "tesselite.tessellation"
-FORMAT_VERSION = 2  # 1 had no digest
+FORMAT_VERSION = 3  # 1 had no digest; 2 is written where all features are plain
 _TEXT = (".dat", ".txt")
-_SPACE = ("names", "low", "high", "scales")  # of a feature space, what niches depend on
+_SPACE = ("names", "low", "high", "scales", "periodic", "labels")  # of a feature space, what niches depend on
 # What a damaged file can make of our reading of it, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -98,13 +98,14 @@ def _write_parquet(tessellation: VoronoiTessellation, file: Path) -> None:
     space = tessellation.space
     about = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": 2 if space.plain else FORMAT_VERSION,
         **space.to_dict(),
         "p": p_to_json(tessellation.p),
         "fingerprint": tessellation.fingerprint(),
         "record": None if tessellation.record is None else record_to_dict(tessellation.record),
     }
-    columns = {name: to_column(tessellation.centroids[:, i]) for i, name in enumerate(space.names)}
+    shown = zip(space.variables, tessellation.centroids.T, strict=True)
+    columns = {feature.name: to_column(feature.shown(values)) for feature, values in shown}
     write_parquet(pa.table(columns), sealed(about), file)
 
 
@@ -116,24 +117,26 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
     if not is_intact(about, older=about["format_version"] == 1):
         raise ValueError("damaged (what it says about its centroids is not what was written)")
-    stored = {key: about[key] for key in _SPACE}
+    stored = {key: about[key] for key in _SPACE if key in about}
     wanted = space
-    if wanted is not None and wanted.linear and wanted.uniform:
+    if wanted is not None and wanted.linear and wanted.uniform and wanted.plain:
         unit = FeatureSpace.unit(wanted.n)
         space = unit if stored == unit.to_dict() else wanted
     if space is None:
         unknown = [name for name in about["scales"].values() if name != "log"]
         if unknown:
             raise ValueError(f"scale {unknown[0]!r} is not a built-in one; give the feature space")
-        bounds = zip(about["low"], about["high"], strict=True)
-        named = dict(zip(about["names"], bounds, strict=True))
-        space = FeatureSpace(named, scales=about["scales"], outside=about.get("outside", {}))
+        space = FeatureSpace.from_dict(about)
     elif stored != {key: value for key, value in space.to_dict().items() if key in _SPACE}:
         raise ValueError(
             f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given; "
             "for that of a problem, make it with tesselite cvt --problem SPEC"
         )
-    centroids = np.column_stack([from_column(table.column(name)) for name in about["names"]])
+    columns = [table.column(name) for name in about["names"]]
+    read = zip(space.variables, columns, strict=True)
+    centroids = np.column_stack(
+        [feature.read(texts_of(column) if is_text(column) else from_column(column)) for feature, column in read]
+    )
     stored_p = float(about["p"])
     if p is not None and p != stored_p:
         raise ValueError(f"p: the file has {stored_p:g}, not {p:g}")

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.threads import in_chunks
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import lloyd
-from tesselite.tessellation.nearest import build_index
+from tesselite.tessellation.nearest.rings import build_index_for
 from tesselite.tessellation.nearest.table import bucket_sort
 from tesselite.tessellation.nearest.tree import kd_order
 
@@ -22,15 +23,21 @@ Singles = npt.NDArray[np.float32]
 class FixedLloyd:
     """The state of Lloyd's algorithm on fixed unit-scaled samples (n, d): `step` assigns and averages once.
 
-    The niches are numbered in k-d order of the start, so that neighbours in number are neighbours in space.
+    The niches are numbered in k-d order of the start, so that neighbours in number are neighbours in space. Along
+    periodic features of the `space`, samples are averaged where they lie seen from their centroid, which may itself
+    leave [0, 1). The shorter way round is never longer than that one, so the error never rises.
     """
 
-    def __init__(self, points: Floats, centroids: Floats, p: float, threads: int) -> None:
+    def __init__(
+        self, points: Floats, centroids: Floats, p: float, threads: int, space: FeatureSpace | None = None
+    ) -> None:
         self.p = p
+        self.space = space or FeatureSpace.unit(points.shape[1])
         self.threads = threads
         self.n, self.d = points.shape
         self.k = len(centroids)
         self.points = np.ascontiguousarray(points[_near_in_order(points)])
+        self.seen = self.points  # from the centroids: others along periodic features
         self.centroids = np.ascontiguousarray(centroids[kd_order(centroids, lloyd.BOX)])
         self.labels = np.full(self.n, -1, np.int64)
         self.squares = np.full(self.n, np.inf)
@@ -52,7 +59,7 @@ class FixedLloyd:
         if not average:
             self.changed[:] = 0
         n_empty = lloyd.update_means(
-            self.points, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
+            self.seen, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
         )
         n_reseeded = self._reseed() if n_empty else 0
         return error, n_changed or n_reseeded
@@ -74,7 +81,7 @@ class FixedLloyd:
         return len(spots)
 
     def _assign(self) -> int:
-        if self.p != 2.0 or self.d > 10:
+        if self.p != 2.0 or self.d > 10 or not self.space.plain:
             return self._assign_by_index()
         if self.d == 2:
             return self._assign_on_grid()
@@ -83,13 +90,15 @@ class FixedLloyd:
         return self._assign_by_lists()
 
     def _assign_by_index(self) -> int:
-        new = build_index(self.centroids, self.p).query(self.points, self.threads)
+        new = build_index_for(self.space, self.centroids, self.p).query(self.points, self.threads)
         away = new != self.labels
         old = self.labels[away]
         self.changed[old[old >= 0]] = 1
         self.changed[new[away]] = 1
         self.labels = new
-        gaps = self.points - self.centroids[new]
+        gaps = self.space.gaps(self.points, self.centroids[new])
+        if not self.space.plain:
+            self.seen = self.centroids[new] + gaps
         if self.p == 2.0:
             self.squares = np.add.accumulate(gaps * gaps, axis=1)[:, -1].copy()
         else:

@@ -91,11 +91,12 @@ def forecast_of(job: CvtJob, fixed_samples: bool = False) -> Forecast:
 
 def _look_up_seconds(space: FeatureSpace, n_niches: int, p: float, threads: int) -> float:
     """Seconds to draw a sample and look it up, with n_niches centroids of the space."""
-    from tesselite.tessellation.nearest import build_index
+    from tesselite.tessellation.nearest.rings import build_index_for
 
+    space = space.without_labels() if space.labels else space
     rng = np.random.default_rng(0)
     n = min(n_niches, max(1000, 50_000_000 // space.n))  # more niches than this are extrapolated
-    index = build_index(np.ascontiguousarray(space.to_unit(space.sample(n, rng))), p)
+    index = build_index_for(space, np.ascontiguousarray(space.to_unit(space.sample(n, rng))), p)
     index.query(space.to_unit(space.sample(8, rng)), threads)
     m = 64
     while True:

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.fixed import minkowski_squares
-from tesselite.tessellation.nearest import build_index
+from tesselite.tessellation.nearest.rings import build_index_for
 from tesselite.tessellation.nearest.tree import kd_order
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +48,8 @@ class FreshLloyd:
     """The state of Lloyd's algorithm on fresh samples; `step` draws, assigns and averages once.
 
     A niche that no sample fell into keeps its centroid; one that stays empty until its past has faded, or that had no
-    sample in the first two iterations, is put on a random sample.
+    sample in the first two iterations, is put on a random sample. Along periodic features of the `space`, samples count
+    where they lie seen from their centroid, which may itself leave [0, 1).
     """
 
     def __init__(
@@ -58,8 +60,10 @@ class FreshLloyd:
         p: float,
         threads: int,
         rng: np.random.Generator,
+        space: FeatureSpace | None = None,
     ) -> None:
         self.sample = sample
+        self.space = space or FeatureSpace.unit(centroids.shape[1])
         self.n_samples = n_samples
         self.p = p
         self.threads = threads
@@ -72,7 +76,9 @@ class FreshLloyd:
     def step(self) -> float:
         """One iteration; the mean squared distance of its samples to the centroids it began with."""
         points = self.sample(self.n_samples, self.rng)
-        labels = build_index(self.centroids, self.p).query(points, self.threads)
+        labels = build_index_for(self.space, self.centroids, self.p).query(points, self.threads)
+        if not self.space.plain:
+            points = self.centroids[labels] + self.space.gaps(points, self.centroids[labels])
         memory = min(1.0 - 1.0 / (1.0 + self.iteration / 2.0), _LONGEST_MEMORY)
         self.sums *= memory
         self.counts *= memory

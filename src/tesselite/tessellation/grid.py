@@ -29,7 +29,8 @@ class GridTessellation(Tessellation):
     """A feature space cut into n_1 x ... x n_d equal cells of its unit scaling, numbered with the last axis fastest.
 
     `shape` gives the cells per axis, or one number for all. A feature on a border between cells belongs to the upper
-    one, the upper bound itself to the last cell, and what lies outside the bounds to the nearest cell.
+    one, the upper bound itself to the last cell, and what lies outside the bounds to the nearest cell. Periodic
+    features are wrapped, so that nothing is outside, and a feature with labels has a cell for each.
 
     `cells="released"` is the rule of the code that the paper's authors released: cell min(round(p n), n - 1) of a
     unit-scaled feature p, so that the first cell of n is half as wide as the others and the last one and a half times.
@@ -52,16 +53,24 @@ class GridTessellation(Tessellation):
         space.check_bounded("space")
         several = isinstance(shape, Sequence) or getattr(shape, "ndim", 0) == 1
         counts: list[Any] = list(shape) if several else [shape] * space.n  # type: ignore[arg-type]
+        labels = [len(space.labels.get(name, ())) for name in space.names]
+        if not several:
+            counts = [n or cells for n, cells in zip(labels, counts, strict=True)]
         if len(counts) != space.n:
             raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(counts)}")
         if not all(isinstance(n, int | np.integer) and n >= 1 for n in counts):
             raise ValueError(f"shape: expected whole numbers of at least 1, got {shape!r}")
+        for name, n, given in zip(space.names, labels, counts, strict=True):
+            if n and n != given:
+                raise ValueError(f"shape: expected {n} for {name!r}, one for each label, got {given}")
         if max(counts) > MAX_CELLS:
             raise ValueError(f"shape: expected at most 2^53 cells per feature, got {max(counts)}")
         if cells not in CELLS:
             raise ValueError(f"cells: expected one of {', '.join(CELLS)}, got {cells!r}")
         if cells == "released" and not space.linear:
             raise ValueError("cells: 'released' needs linear features; leave it out, or the scales")
+        if cells == "released":
+            space.check_plain("cells: 'released'")
         self.space = space
         self.cells = cells
         self.shape: tuple[int, ...] = tuple(int(n) for n in counts)
@@ -107,6 +116,7 @@ class GridTessellation(Tessellation):
         scales = sorted((name, scale.name) for name, scale in self.space.scales.items())
         text = repr((self.space.names, self.space.low.tolist(), self.space.high.tolist(), scales, self.shape))
         text += "" if self.cells == "equal" else self.cells
+        text += "" if self.space.plain else repr(self.space.kinds_to_dict())
         return hashlib.sha256(text.encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:

@@ -60,6 +60,7 @@ class Growing(Rule):
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
         """The same; ValueError if they cannot grow over this space."""
+        space.check_plain(self.kind)
         if self.ignore_bounds and not space.linear:
             raise ValueError("ignore_bounds: only valid for linear features; leave it out, or the scales")
         return self

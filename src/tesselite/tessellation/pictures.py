@@ -39,6 +39,7 @@ def cell_polygons(tessellation: VoronoiTessellation) -> list[Floats]:
     from tesselite.tessellation.nearest.table import bucket_sort
 
     space, sites = tessellation.space, tessellation.unit_centroids
+    space.check_plain("cells")
     if space.n != 2 or tessellation.p != 2.0:
         raise ValueError(f"cells: expected two features and p = 2, got {space.n} and p = {tessellation.p:g}")
     side = max(1, int((len(sites) / 2) ** 0.5))
@@ -103,6 +104,9 @@ def draw_tessellation(axes: Any, tessellation: Any, *, color: Any = _INK, centro
         if name in space.scales and space.scales[name].name == "log":
             axes.set(**{f"{which}scale": "log"})
         axes.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
+        if name in space.labels:
+            names = space.labels[name]
+            getattr(axes, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
         getattr(axes, f"set_{which}label")(name, parse_math=False)
 
 
@@ -112,7 +116,7 @@ def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
 
     space, k = tessellation.space, tessellation.n_niches
     width = float(np.clip(12.0 / k**0.5, 0.15, 1.2))
-    if isinstance(tessellation, VoronoiTessellation) and tessellation.p == 2.0:
+    if isinstance(tessellation, VoronoiTessellation) and tessellation.p == 2.0 and space.plain:
         cells = cell_polygons(tessellation)
         axes.add_collection(PolyCollection(cells, facecolors="none", edgecolors=color, linewidths=width))
     elif hasattr(tessellation, "shape") and getattr(tessellation, "shift", 1.0) == 0.0:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.rules import Rule, by_text
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ class Population(Rule):
 
     def __post_init__(self) -> None:
         self._set_count("size")
+
+    def checked(self, space: FeatureSpace, seed: int) -> Self:
+        """The same; ValueError for features whose distances it does not know."""
+        space.check_plain(self.kind)
+        return self
 
     @property
     def label(self) -> str:

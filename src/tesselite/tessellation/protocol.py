@@ -63,6 +63,7 @@ class Tessellation(ABC):
 
     def _unit_rows(self, features: npt.ArrayLike) -> Floats:
         """Features (d,) or (n, d), checked, as unit-scaled rows (n, d)."""
+        features = self.space.encoded(features)
         rows = as_floats("features", features, f"numbers of shape ({self.space.n},) or (n, {self.space.n})")
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.space.n:
             raise ValueError(f"features: expected shape ({self.space.n},) or (n, {self.space.n}), got {rows.shape}")

@@ -46,10 +46,11 @@ class Quality:
     """Figures of a tessellation, in unit-scaled space and by its p, from `n_samples` fresh samples.
 
     `ratio_to_random`: mean squared distance over that of as many random points. `ratio_to_best`: the same over the
-    best known lattice without borders (uniform boxes, p = 2; otherwise None): 1 is perfect, and borders count against
-    small numbers of niches and many dimensions. `volume_spread`: standard deviation of the niches' shares over their
-    mean, less what sampling adds. `largest_volume`, `smallest_volume`: shares over the mean share. `empty_niches`: no
-    sample fell in. `neighbour_*`: distances of centroids to their nearest other centroid.
+    best known lattice without borders (uniform boxes without labels, p = 2; otherwise None): 1 is perfect, and borders,
+    which periodic features have none of, count against small numbers of niches and many dimensions. `volume_spread`:
+    standard deviation of the niches' shares over their mean, less what sampling adds. `largest_volume`,
+    `smallest_volume`: shares over the mean share. `empty_niches`: no sample fell in. `neighbour_*`: distances of
+    centroids to their nearest other centroid (of the same labels).
     """
 
     n_niches: int
@@ -106,17 +107,19 @@ def measure_quality(
     seen = _sampled(tessellation, space, n_samples, rng, threads)
     mean_square = seen.squares / n_samples
     random_points = space.sample(k, rng).clip(space.low, space.high)
+    random_points[:, space.labelled] = tessellation.centroids[:, space.labelled]  # as many of each label
     by_random = _squares(VoronoiTessellation(space, random_points, p), seen.some, threads)[0].mean()
     volumes = seen.counts / (n_samples / k)
-    if space.n == 2 and space.uniform and p == 2.0:
+    if space.n == 2 and space.uniform and p == 2.0 and space.plain:
         from tesselite.tessellation.cells import measure_cells
 
         volumes = measure_cells(tessellation.unit_centroids, threads)[0] * k
         spread = float(volumes.std())
     else:
         spread = float(np.sqrt(max(volumes.var() - k / n_samples, 0.0)))
-    neighbours = _neighbour_distances(tessellation.unit_centroids)
-    best = best_mean_squared_distance(k, space.n) if space.uniform and p == 2.0 else None
+    neighbours = _neighbours(tessellation)
+    lattice = space.uniform and p == 2.0 and not space.labels
+    best = best_mean_squared_distance(k, space.n) if lattice else None
     return Quality(
         n_niches=k,
         dims=space.n,
@@ -188,19 +191,34 @@ def _squares(tessellation: VoronoiTessellation, points: Floats, threads: int) ->
     from tesselite.tessellation.fixed import minkowski_squares
 
     niches = tessellation.niches_of_unit(points, threads)
-    return minkowski_squares(points - tessellation.unit_centroids[niches], tessellation.p), niches
+    gaps = tessellation.space.gaps(points, tessellation.unit_centroids[niches])
+    return minkowski_squares(gaps, tessellation.p), niches
 
 
-def _neighbour_distances(unit_centroids: Floats, at_most: int = 2000) -> Floats:
+def _neighbours(tessellation: VoronoiTessellation) -> Floats:
+    """Euclidean distances of centroids to the nearest other one of the same labels, shape (m,)."""
+    space, unit = tessellation.space, tessellation.unit_centroids
+    if not space.labels:
+        return _neighbour_distances(unit, space.periodic)
+    from tesselite.tessellation.nearest.rings import group_of_labels
+
+    groups, kept = group_of_labels(unit, space), ~space.labelled
+    parts = [np.ascontiguousarray(unit[groups == group][:, kept]) for group in np.unique(groups)]
+    found = [_neighbour_distances(part, space.periodic[kept]) for part in parts if len(part) > 1]
+    return np.concatenate(found) if found else np.zeros(1)
+
+
+def _neighbour_distances(unit_centroids: Floats, periodic: npt.NDArray[np.bool_], at_most: int = 2000) -> Floats:
     """Euclidean distance to the nearest other centroid, of all or of 2,000 centroids, shape (m,)."""
     k, d = unit_centroids.shape
     if k == 1:
         return np.zeros(1)
     some = unit_centroids[:: -(-k // at_most)]
-    if d <= 12:
+    if d <= 12 or periodic.any():
         from scipy.spatial import cKDTree
 
-        return np.asarray(cKDTree(unit_centroids).query(some, k=2)[0][:, 1])
+        box = np.where(periodic, 1.0, 0.0) if periodic.any() else None
+        return np.asarray(cKDTree(unit_centroids, boxsize=box).query(some, k=2)[0][:, 1])
     norms = (unit_centroids**2).sum(axis=1)
     found = np.empty(len(some))
     rows = max(1, 20_000_000 // k)

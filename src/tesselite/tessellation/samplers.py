@@ -33,6 +33,7 @@ class Ball:
     radius: float = 0.5
 
     def __post_init__(self) -> None:
+        _check_no_labels(self.space, "Ball")
         if self.center is not None and len(self.center) != self.space.n:
             raise ValueError(f"center: expected {self.space.n} values, got {len(self.center)}")
         if not 0.0 < self.radius < np.inf:
@@ -53,7 +54,7 @@ class Ball:
         def inside(unit: Floats) -> npt.NDArray[np.bool_]:
             return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
 
-        return self.space.from_unit(_accepted(n, draw, inside, "ball"))
+        return self.space.from_unit(accepted(n, draw, inside, "ball"))
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Shell:
     outer: float = 0.5
 
     def __post_init__(self) -> None:
+        _check_no_labels(self.space, "Shell")
         if not 0.0 <= self.inner < self.outer < np.inf:
             raise ValueError(f"shell: expected radii 0 <= inner < outer, got {self.inner!r} and {self.outer!r}")
 
@@ -85,7 +87,7 @@ class Shell:
         def inside(unit: Floats) -> npt.NDArray[np.bool_]:
             return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
 
-        return self.space.from_unit(_accepted(n, draw, inside, "shell"))
+        return self.space.from_unit(accepted(n, draw, inside, "shell"))
 
     @property
     def cache_key(self) -> str:
@@ -106,6 +108,7 @@ class Outward:
     axes: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        _check_no_labels(self.space, "Outward")
         if not 0.0 <= self.power < np.inf:
             raise ValueError(f"power: expected a number of at least 0, got {self.power!r}")
         for name in self.axes or ():
@@ -139,6 +142,7 @@ class Hull:
     points: Floats
 
     def __post_init__(self) -> None:
+        _check_no_labels(self.space, "Hull")
         points = np.asarray(self.points, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != self.space.n or not np.isfinite(points).all():
             raise ValueError(f"points: expected finite rows of shape (m, {self.space.n}), got shape {points.shape}")
@@ -206,12 +210,12 @@ class Inside:
         """n rows in feature units, shape (n, d); ValueError if next to no draw passes the test."""
 
         def draw(m: int) -> Floats:
-            return self.space.from_unit(rng.random((m, self.space.n)))
+            return self.space.sample_uniformly(m, rng)
 
         def passes(rows: Floats) -> npt.NDArray[np.bool_]:
             return _one_a_row("test", self.test(rows), len(rows)).astype(bool)
 
-        return _accepted(n, draw, passes, "test")
+        return accepted(n, draw, passes, "test")
 
 
 @dataclass(frozen=True)
@@ -229,13 +233,13 @@ class Density:
         """n rows in feature units, shape (n, d); ValueError for weights that are negative, NaN, or above `highest`."""
         highest = self.highest
         if highest is None:
-            trial = self.space.from_unit(np.random.default_rng(0).random((100_000, self.space.n)))
+            trial = self.space.sample_uniformly(100_000, np.random.default_rng(0))
             highest = 1.1 * float(self._weights(trial).max())
             if not highest > 0.0:
                 raise ValueError("weight: it is 0 everywhere")
 
         def draw(m: int) -> Floats:
-            return self.space.from_unit(rng.random((m, self.space.n)))
+            return self.space.sample_uniformly(m, rng)
 
         def chosen(rows: Floats) -> npt.NDArray[np.bool_]:
             weights = self._weights(rows)
@@ -243,7 +247,7 @@ class Density:
                 raise ValueError(f"weight: {weights.max():g} is above highest = {self.highest:g}")
             return np.asarray(rng.random(len(rows)) * highest < weights)
 
-        return _accepted(n, draw, chosen, "weight")
+        return accepted(n, draw, chosen, "weight")
 
     def _weights(self, rows: Floats) -> Floats:
         weights = _one_a_row("weight", self.weight(rows), len(rows)).astype(np.float64)
@@ -287,6 +291,12 @@ def sampler_key(sampler: object) -> str | None:
     return None
 
 
+def _check_no_labels(space: FeatureSpace, what: str) -> None:
+    if space.labels:
+        name = next(iter(space.labels))
+        raise ValueError(f"{what}: expected features without labels, got {name!r}; use Density, Inside or a function")
+
+
 def _one_a_row(name: str, values: npt.ArrayLike, n: int) -> npt.NDArray[np.generic]:
     array = np.asarray(values)
     if array.shape != (n,):
@@ -294,7 +304,7 @@ def _one_a_row(name: str, values: npt.ArrayLike, n: int) -> npt.NDArray[np.gener
     return array
 
 
-def _accepted(
+def accepted(
     n: int,
     draw: Callable[[int], Floats],
     accept: Callable[[Floats], npt.NDArray[np.bool_]],

@@ -58,7 +58,9 @@ class VoronoiTessellation(Tessellation):
 
     `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of
     order `p` (at least 0.05, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`.
-    `record` says how the centroids were constructed, if they were.
+    Along periodic features they are the shorter way round. Where a feature has labels, those of centroids are numbers,
+    and only centroids of a point's own labels count, of which there must be one for each combination. `record` says how
+    the centroids were constructed, if they were.
 
     Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
 
@@ -86,6 +88,8 @@ class VoronoiTessellation(Tessellation):
         self.p = checked_p(p)
         self.centroids = _checked_centroids(space, centroids)
         self.unit_centroids: Floats = np.ascontiguousarray(space.to_unit(self.centroids))
+        if not space.plain:
+            self._check_labels()
         self.centroids.flags.writeable = False  # unit_centroids go to compiled code, which would be compiled again
         self.n_niches = len(self.centroids)
         self.record = record
@@ -93,9 +97,26 @@ class VoronoiTessellation(Tessellation):
     @functools.cached_property
     def index(self) -> Index:
         """The exact nearest-centroid index, built when it is first needed."""
-        from tesselite.tessellation.nearest import build_index
+        if self.space.plain:
+            from tesselite.tessellation.nearest import build_index
 
-        return build_index(self.unit_centroids, self.p)
+            return build_index(self.unit_centroids, self.p)
+        from tesselite.tessellation.nearest.rings import build_index_for
+
+        return build_index_for(self.space, self.unit_centroids, self.p)
+
+    def _check_labels(self) -> None:
+        """ValueError unless each combination of labels has a centroid; places along periodic features are rounded."""
+        from tesselite.tessellation.nearest.rings import count_groups, group_of_labels, on_rings
+
+        self.unit_centroids = on_rings(self.unit_centroids, self.space)
+        self.space.without_labels()
+        found = len(np.unique(group_of_labels(self.unit_centroids, self.space)))
+        if found < count_groups(self.space):
+            raise ValueError(
+                f"centroids: expected at least one for each of {count_groups(self.space)} combinations of labels, "
+                f"got some for {found}"
+            )
 
     @property
     def lookup(self) -> Lookup:
@@ -119,7 +140,8 @@ class VoronoiTessellation(Tessellation):
         """A hexadecimal SHA-256 of the names, bounds, scales, p and centroids: equal for equal tessellations."""
         digest = hashlib.sha256()
         scales = {name: scale.name for name, scale in sorted(self.space.scales.items())}
-        digest.update(json.dumps(["voronoi", self.space.names, scales, self.p]).encode())
+        kinds = [] if self.space.plain else [self.space.kinds_to_dict()]
+        digest.update(json.dumps(["voronoi", self.space.names, scales, self.p, *kinds]).encode())
         for values in (self.space.low, self.space.high, self.centroids):
             digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
         return digest.hexdigest()
@@ -155,8 +177,8 @@ class VoronoiTessellation(Tessellation):
         self.save(file)
 
     def drawing(self) -> dict[str, Any] | None:
-        """Centroids, unless they are very many, or their norm costly to search."""
-        if self.p < 1 or self.n_niches > _MOST_DRAWN:
+        """Centroids, unless they are very many, their norm costly to search, or features periodic or labels."""
+        if self.p < 1 or self.n_niches > _MOST_DRAWN or not self.space.plain:
             return None
         return {"centroids": self.unit_centroids.astype(np.float32).ravel(), "p": p_to_json(self.p)}
 
@@ -190,9 +212,13 @@ def _checked_centroids(space: FeatureSpace, centroids: npt.ArrayLike) -> Floats:
     if bad.any():
         i, j = np.argwhere(bad)[0]
         raise ValueError(f"centroids: expected finite values, got {rows[i, j]} for {space.names[j]!r} in row {i}")
+    rows = space.settled(rows)
     bad = (rows < space.low) | (rows > space.high)
     if bad.any():
         i, j = np.argwhere(bad)[0]
+        if space.names[j] in space.labels:
+            most = len(space.labels[space.names[j]]) - 1
+            raise ValueError(f"centroids: expected {space.names[j]!r} to be a whole number from 0 to {most} in row {i}")
         raise ValueError(
             f"centroids: expected {space.names[j]!r} in [{space.low[j]:g}, {space.high[j]:g}], "
             f"got {rows[i, j]:g} in row {i}"

@@ -24,7 +24,7 @@ _PLACES = 101
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
-    """Names and bounds of features; where the scale is not linear, a table of values at even places from 0 to 1 too.
+    """Names, bounds and labels of features; where the scale is not linear, a table of values at even places too.
 
     The page reads its axes off the tables: it cannot call a scale, and a user's own may have any name.
     """
@@ -33,6 +33,7 @@ def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, An
     described = []
     for j in kept:
         feature = {"name": space.names[j], "low": space.low[j], "high": space.high[j]}
+        feature |= {"labels": list(space.labels.get(space.names[j], ())), "periodic": bool(space.periodic[j])}
         if space.names[j] in space.scales:
             feature |= {"table": tables[:, j], "is_log": space.scales[space.names[j]] == LOG}
         described.append(feature)

@@ -80,7 +80,10 @@
     context.fillStyle = Page.css(on ? "--accent" : "--soft");
     context.textAlign = "center";
     const ends = [axis.text(axis.low), axis.text(axis.high)];
-    if (wide || ends.every((end) => context.measureText(end).width < room() - 6)) {
+    if (wide && axis.labels.length) {
+      context.textAlign = i === last ? "right" : "left";
+      for (const code of axis.ticks()) context.fillText(Page.labels([axis.text(code)], 14)[0], x + (i === last ? -5 : 5), y_of(axis.at(code)) + 4);
+    } else if (wide || ends.every((end) => context.measureText(end).width < room() - 6)) {
       context.fillText(ends[0], x, bottom + 14);
       context.fillText(ends[1], x, plot.box.top - 5);
     }

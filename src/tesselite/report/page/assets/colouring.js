@@ -37,7 +37,7 @@
     let [low, high] = range === "middle" ? middle(values) : range === "shared" ? shared(run, key) : [axis.low, axis.high];
     if (!(high > low)) [low, high] = [axis.low, axis.high];
     const is_log = (wants_log && low > 0) || axis.is_log;
-    return Page.axis({ low, high, is_log, table: range === "whole" && !is_log ? axis.table : undefined });
+    return Page.axis({ low, high, is_log, table: range === "whole" && !is_log ? axis.table : undefined, labels: axis.labels });
   };
 
   Page.colour_by = (key) => {

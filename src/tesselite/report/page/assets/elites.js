@@ -174,8 +174,9 @@
       const lines = [names.map(as_text).map(quote).join(",")];
       for (let row = 0; row < n; row++) {
         if (!run.mask[row]) continue;
-        const cells = [archive.niches[row], archive.fitness[row], archive.evaluations[row], ...run.features.map((f) => f.values[row])];
+        const cells = [archive.niches[row], archive.fitness[row], archive.evaluations[row]];
         const push = (value, labels) => cells.push(labels.length ? quote(as_text(labels[value])) : value);
+        run.features.forEach((feature) => push(feature.values[row], feature.labels));
         archive.records.forEach((record) => push(record.values[row], record.labels));
         run.solution(row).forEach((value, j) => push(value, archive.variables[j] ? archive.variables[j].labels : []));
         cells.push(...described.scenarios.map((s) => (Number.isNaN(s.fitness[row]) ? "" : s.fitness[row])));

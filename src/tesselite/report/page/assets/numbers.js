@@ -67,10 +67,12 @@
   };
 
   // An axis from low to high: where a value is (0 to 1), which value is where, round values, and how they are written.
-  // On a scale that is neither linear nor logarithmic `table` has the values at even places.
-  Page.axis = ({ low, high, table, is_log }) => {
-    const text = Page.format(low, high);
-    const axis = { low, high, text, table, is_log: Boolean(is_log), tick_text };
+  // On a scale that is neither linear nor logarithmic `table` has the values at even places. With `labels`, values are the
+  // numbers of these, in the middle of bands.
+  Page.axis = ({ low, high, table, is_log, labels = [] }) => {
+    const label = (code) => labels[Math.max(0, Math.min(labels.length - 1, Math.round(code)))];
+    const text = labels.length ? label : Page.format(low, high);
+    const axis = { low, high, text, table, labels, is_log: Boolean(is_log), tick_text: labels.length ? label : tick_text };
     if (is_log) {
       const from = Math.log(low), span = Math.log(high) - from;
       axis.at = (value) => (span > 0 ? (Math.log(value) - from) / span : 0.5);
@@ -91,6 +93,7 @@
     }
     axis.ticks = (from = 0, to = 1) => {
       const a = axis.value(from), b = axis.value(to);
+      if (labels.length) return labels.map((_, code) => code).filter((code) => code >= a && code <= b && code % Math.ceil(labels.length / 16) === 0);
       if (is_log) return log_ticks(a, b);
       if (!table) return Page.ticks(a, b);
       // Values near even places, as round as they are far from each other.

@@ -35,10 +35,22 @@
     return { test: (row) => !wrong.length && tests.every((passes) => passes(row)), wrong };
   };
 
+  // The label at the end of "material oak", or of "oak" for feature i: [feature, its number]; null if there is none.
+  const label_of = (run, part, i) => {
+    for (const [j, { name, labels }] of run.features.entries()) {
+      const code = labels.findIndex((label) => part.toLowerCase().endsWith(label.toLowerCase()));
+      const before = code < 0 ? "" : part.slice(0, part.length - labels[code].length).replace(/[\s=:]*$/, "").toLowerCase();
+      if (code >= 0 && (before === name.toLowerCase() || (!before && i === j))) return [`feature ${j}`, code];
+    }
+    return null;
+  };
+
   // "speed 1.2, height 0.3", or values of all features in their order; null if that is not what it says.
   const features_of = (run, text) => {
     const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
     const wanted = parts.map((part, i) => {
+      const labelled = label_of(run, part, i);
+      if (labelled) return labelled;
       const [, name, number] = part.match(/^(.*?)[\s=:]*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
       const j = name ? run.features.findIndex((feature) => feature.name.toLowerCase() === name.toLowerCase()) : i;
       return run.features[j] && Number.isFinite(+number) ? [`feature ${j}`, +number] : null;
@@ -46,10 +58,14 @@
     return wanted.length && wanted.every(Boolean) ? wanted : null;
   };
 
-  // How far each elite is from the wanted features, on the unit scale.
+  // How far each elite is from the wanted features, on the unit scale: the shorter way round, and 1 between labels.
   const distance = (run, wanted) => {
-    const parts = wanted.map(([key, value]) => { const { unit, axis } = run.column(key); return [unit, axis.at(value)]; });
-    return (row) => Math.hypot(...parts.map(([unit, at]) => unit[row] - at));
+    const parts = wanted.map(([key, value]) => {
+      const { unit, values, axis, periodic, labels } = run.column(key), at = axis.at(value);
+      if (labels.length) return (row) => (values[row] === value ? 0 : 1);
+      return (row) => (periodic ? unit[row] - at - Math.round(unit[row] - at) : unit[row] - at);
+    });
+    return (row) => Math.hypot(...parts.map((gap) => gap(row)));
   };
 
   const shown_columns = (run) => {
