@@ -44,6 +44,7 @@ class Index:
         # About how many nanoseconds a row takes, as measured in benchmarks/lookup.py.
         k, size = self.centroids.shape[0], self.centroids.size
         costs = {"table": 30, "tree": 1000, "principal": k, "panels": size // 64, "brute": size // 4}
+        costs |= {"images": 1000, "around": size}  # of `rings`
         threads = checked_threads(threads) if len(points) * costs[self.kind] > _WORTH_THREADS else 1
 
         def find(start: int, stop: int) -> None:

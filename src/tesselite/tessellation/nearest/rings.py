@@ -201,4 +201,4 @@ def build_index_for(space: FeatureSpace, unit_centroids: Floats, p: float = 2.0,
         features.append((number, n, stride))
         stride *= n
     lookup = _grouped(parts, niches, features[::-1], int(rings.sum()) if by_images else 0)
-    return Index("groups", centroids, lookup)
+    return Index("images" if by_images else "around", centroids, lookup)

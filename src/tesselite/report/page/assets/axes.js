@@ -82,7 +82,13 @@
     const ends = [axis.text(axis.low), axis.text(axis.high)];
     if (wide && axis.labels.length) {
       context.textAlign = i === last ? "right" : "left";
-      for (const code of axis.ticks()) context.fillText(Page.labels([axis.text(code)], 14)[0], x + (i === last ? -5 : 5), y_of(axis.at(code)) + 4);
+      for (const code of axis.ticks()) {
+        const label = Page.labels([axis.text(code)], 14)[0], { width } = context.measureText(label), y = y_of(axis.at(code));
+        context.fillStyle = Page.css("--card");
+        context.fillRect(i === last ? x - 7 - width : x + 3, y - 7, width + 4, 14);
+        context.fillStyle = Page.css(on ? "--accent" : "--soft");
+        context.fillText(label, i === last ? x - 5 : x + 5, y + 4);
+      }
     } else if (wide || ends.every((end) => context.measureText(end).width < room() - 6)) {
       context.fillText(ends[0], x, bottom + 14);
       context.fillText(ends[1], x, plot.box.top - 5);
