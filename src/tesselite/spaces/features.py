@@ -216,7 +216,7 @@ class FeatureSpace:
         settle_rows(len(rows), rows, self.kinds, self.low, self.high, self.per_unit)
         return rows
 
-    def encoded(self, features: Any) -> Any:
+    def encoded(self, features: npt.ArrayLike) -> npt.ArrayLike:
         """Features (d,) or (n, d) with the numbers of labels where they have labels; ValueError for an unknown one."""
         if not self.labels or (isinstance(features, np.ndarray) and features.dtype.kind in "fiub"):
             return features
@@ -234,7 +234,8 @@ class FeatureSpace:
                     raise ValueError(f"features: expected {name!r} to be one of {', '.join(known)}, got {unknown[0]!r}")
                 codes = [known.index(label) if isinstance(label, str) else label for label in column]
                 rows[..., j] = np.array(codes, object).reshape(rows.shape[:-1])
-        return rows.tolist()
+        listed: list[Any] = rows.tolist()
+        return listed
 
     @property
     def variables(self) -> tuple[Variable, ...]:
