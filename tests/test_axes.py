@@ -430,3 +430,20 @@ def test_the_spread_takes_the_shorter_way_round():
 def test_growing_niches_and_populations_say_what_they_cannot_do(space, niches):
     with pytest.raises(ValueError, match=r"got 'heading' \(periodic\)|expanding: all bounds"):
         tl.illuminate(make_turning(turning, space), tessellation=niches, evaluations=100)
+
+
+def test_runs_are_stored_resumed_and_have_a_history(space, tmp_path):
+    options = {"n_niches": 30, "seed": 5, "history": True, "initial": 100, "batch_size": 100}
+    problem = make_turning(turning, space)
+    whole = tl.run(problem, evaluations=1500, out=tmp_path / "whole", **options)
+    tl.run(problem, evaluations=700, out=tmp_path / "parts", **options)
+    parts = tl.resume(tmp_path / "parts", evaluations=1500, problem=problem)
+    assert parts.archive.equals(whole.archive)
+    tl.run(make_turning(in_batches, space, batch=True), evaluations=1500, out=tmp_path / "batches", **options)
+    histories = [tl.load_history(tmp_path / name) for name in ("whole", "parts", "batches")]
+    assert histories[0].equals(histories[1])
+    assert histories[0].equals(histories[2])
+    table = histories[0].to_pandas()
+    assert set(table["kind"]) == {"", *MATERIALS}
+    assert ((table["kind"] == "") == (table["reason"] == "out of bounds: kind")).all()
+    assert table["heading"].between(0, 360, inclusive="left").all()
