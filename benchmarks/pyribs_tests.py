@@ -18,7 +18,10 @@ import types
 from pathlib import Path
 from typing import Any
 
-OTHERS = ("CategoricalArchive", "SlidingBoundariesArchive", "ProximityArchive", "test_unstructured_stats", "test_proximity")
+OTHERS = (
+    *("CategoricalArchive", "SlidingBoundariesArchive", "ProximityArchive"),
+    *("test_unstructured_stats", "test_proximity"),
+)
 FILES = (
     *("archive_base", "grid_archive", "cvt_archive", "custom_fields", "archive_threshold_update"),
     *("k_means_centroids", "archive_data_frame", "cqd_score"),
