@@ -12,7 +12,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tesselite import emitters, interop, problems
-    from tesselite.archive.archive import Added, Archive, Elite, Elites, Status
+    from tesselite.archive.archive import Archive
+    from tesselite.archive.elites import Added, Elite, Elites, Status
     from tesselite.archive.evaluation import Evaluation, Invalid
     from tesselite.archive.history import load_history
     from tesselite.assessment.metrics import measure, project, spread
@@ -42,13 +43,13 @@ if TYPE_CHECKING:
     from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _HOME = {
-    "Added": "archive.archive",
+    "Added": "archive.elites",
     "Archive": "archive.archive",
     "Assessment": "assessment.scenarios",
     "Box": "spaces.solutions",
     "Categorical": "spaces.mixed",
-    "Elite": "archive.archive",
-    "Elites": "archive.archive",
+    "Elite": "archive.elites",
+    "Elites": "archive.elites",
     "Evaluation": "archive.evaluation",
     "FeatureSpace": "spaces.features",
     "GridTessellation": "tessellation.grid",
@@ -66,7 +67,7 @@ _HOME = {
     "Run": "runs.carry_on",
     "Scale": "spaces.features",
     "SolutionSpace": "spaces.solutions",
-    "Status": "archive.archive",
+    "Status": "archive.elites",
     "Tessellation": "tessellation.protocol",
     "Texts": "spaces.texts",
     "VoronoiTessellation": "tessellation.voronoi",

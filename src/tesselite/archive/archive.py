@@ -1,17 +1,15 @@
 """Archive: the best solution found in each niche, whatever the tessellation.
 
-Elites live in rows that grow as niches fill. The rule that lets a candidate in is in `elitism`, files are in
+Elites live in `rows`, tables of them are in `elites`. The rule that lets a candidate in is in `elitism`, files are in
 `file`; metrics beyond the counts kept here are in `tesselite.assessment`.
 """
 
 from __future__ import annotations
 
 import operator
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,62 +17,27 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
+from tesselite.archive.elites import Added, Elite, Elites
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.archive.figures import qd_score
+from tesselite.archive.rows import EliteRows
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.scaling import scale_rows
 from tesselite.spaces.solutions import Rows
-from tesselite.spaces.variables import Variable, is_text, value_columns
+from tesselite.spaces.variables import Variable, is_text
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 
 if TYPE_CHECKING:
-    import pandas
-
     from tesselite.problems.problem import Problem
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-# Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
-# growing by and by would copy every elite several times.
-_AT_ONCE = 1 << 28
-
 _INTEGERS = np.dtype(np.int64)
 _REASONS = 1000  # that are told apart
 OTHER_REASONS = "other reasons"
-
-
-def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The kind of a solution's values, in this machine's order of bytes; ValueError if a file could not hold it."""
-    try:
-        kind = np.dtype(dtype).newbyteorder("=")
-    except TypeError:
-        kind = np.dtype(object)
-    if kind.kind not in "biuf" or kind.itemsize > 8:
-        raise ValueError(f"dtype: expected booleans, whole numbers or floats of up to 8 bytes, got {dtype!r:.80}")
-    return kind
-
-
-class _OneAtATime:
-    """A turn that one thread at a time may have: another one's attempt raises RuntimeError instead of waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "archive: another thread is changing it; give each thread an archive of its own and merge them, "
-                "or guard it with a lock"
-            )
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def __reduce__(self) -> Any:  # a copy of an archive has a turn of its own
-        return _OneAtATime, ()
 
 
 def _checked_integers(expected: str, values: Any, n: int) -> Ints:
@@ -90,120 +53,6 @@ def _checked_integers(expected: str, values: Any, n: int) -> Ints:
     return np.array(numbers, dtype=np.int64)
 
 
-class Status(IntEnum):
-    """What happened to a candidate in `Archive.add`."""
-
-    REJECTED = elitism.REJECTED
-    NEW = elitism.NEW
-    IMPROVED = elitism.IMPROVED
-    INVALID = elitism.INVALID
-
-
-@dataclass(frozen=True)
-class Added:
-    """What `Archive.add` did with each of n rows: `status` (n,) of `Status` values, `niches` (n,), -1 where invalid.
-
-    `improvement` (n,), where it was asked for: by how much the row is better than the elite that its niche had before
-    the batch (negative if worse); in an empty niche, than the floor, or than 0 where there is none. NaN if invalid.
-    """
-
-    status: npt.NDArray[np.int64]
-    niches: Ints
-    improvement: Floats | None = None
-
-    def count(self, status: Status) -> int:
-        """How many rows ended with this status."""
-        return int((self.status == status).sum())
-
-
-@dataclass(frozen=True)
-class Elite:
-    """One elite: its niche, fitness, features (d,), solution (width,), the evaluation that found it, its records."""
-
-    niche: int
-    fitness: float
-    features: Floats
-    solution: Rows
-    evaluation: int
-    records: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Elites:
-    """A table of m elites: niches (m,), fitness (m,), features (m, d), solutions (m, width), evaluations (m,).
-
-    `records` has an array (m, ...) for each thing that the problem records.
-    """
-
-    niches: Ints
-    fitness: Floats
-    features: Floats
-    solutions: Rows
-    evaluations: Ints
-    feature_names: tuple[str, ...]
-    variables: tuple[Variable, ...] = ()
-    records: Values = field(default_factory=dict)
-    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of features that have some
-
-    def __len__(self) -> int:
-        return len(self.niches)
-
-    def __getitem__(self, i: int) -> Elite:
-        return Elite(
-            int(self.niches[i]),
-            float(self.fitness[i]),
-            self.features[i],
-            self.solutions[i],
-            int(self.evaluations[i]),
-            {name: values[i] for name, values in self.records.items()},
-        )
-
-    def __iter__(self) -> Iterator[Elite]:
-        return (self[i] for i in range(len(self)))
-
-    def take(self, rows: npt.NDArray[Any]) -> Elites:
-        """Some of the elites: the rows with these numbers, in their order, or those where an array of bools is True."""
-        return replace(
-            self,
-            niches=self.niches[rows],
-            fitness=self.fitness[rows],
-            features=self.features[rows],
-            solutions=self.solutions[rows],
-            evaluations=self.evaluations[rows],
-            records={name: values[rows] for name, values in self.records.items()},
-        )
-
-    def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """One array per column, as a DataFrame takes it: niche, fitness, evaluation, features, records, the solution.
-
-        The values of a solution have the names that its space gave them, or x0, x1, ... Records that are arrays are
-        columns of lists.
-        """
-        table: dict[str, npt.NDArray[Any]] = {
-            "niche": self.niches,
-            "fitness": self.fitness,
-            "evaluation": self.evaluations,
-        }
-
-        for j, name in enumerate(self.feature_names):
-            feature = Variable(name, 0.0, 0.0, labels=self.labels.get(name, ()))
-            while name in table:
-                name = f"feature {name}"
-            table[name] = feature.shown(self.features[:, j])
-        for name, recorded in self.records.items():
-            while name in table:
-                name = f"record {name}"
-            table[name] = recorded if recorded.ndim == 1 else _lists(recorded)
-        table |= value_columns(self.variables, self.solutions, list(table))
-        return table
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The same as a pandas DataFrame; needs pandas."""
-        import pandas
-
-        return pandas.DataFrame(self.columns())
-
-
 def _same(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> bool:
     """Whether two records are the same to the last bit."""
     if ours.dtype.kind == "O":
@@ -211,14 +60,7 @@ def _same(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> bool:
     return ours.tobytes() == theirs.tobytes()
 
 
-def _lists(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Rows of several dimensions as a column of lists."""
-    column = np.empty(len(values), object)
-    column[:] = values.tolist()
-    return column
-
-
-class Archive:
+class Archive(EliteRows):
     """The elite of every filled niche of a tessellation.
 
     `width` and `dtype` are those of solution rows, `variables` what their values are called, if they have names.
@@ -249,7 +91,8 @@ class Archive:
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
         self.tessellation = checked_tessellation(tessellation)
-        self.n_niches: int = int(tessellation.n_niches)  # filled or not; here it stays so, whatever a user's says later
+        # The number of niches stays what it is here, whatever a user's tessellation says later.
+        super().__init__(int(tessellation.n_niches), tessellation.space.n, width, dtype, records)
         self.direction: Direction = direction
         if floor is None:
             self.floor: float | None = 0.0 if direction == "max" else None
@@ -263,29 +106,11 @@ class Archive:
         if points.shape not in ((0,), (tessellation.space.n,)):
             raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {points.shape}")
         self.rule = elitism.Rule(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
-        self._n = 0
-        self._niches: Ints = np.empty(0, np.int64)
-        self._fitness: Floats = np.empty(0, np.float64)
-        self.records = records if isinstance(records, Records) else Records(records)
-        self._features: Floats = np.empty((0, tessellation.space.n + self.records.width), np.float64)  # and records
-        self._texts: Values = {name: np.empty(0, object) for name in self.records.texts}
-        if not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-            raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
-        self.width: int = int(width)  # number of values in a solution's row
-        self.dtype: np.dtype[Any] = _checked_dtype(dtype)
         self.variables: tuple[Variable, ...] = tuple(variables)
         if len(self.variables) not in (0, self.width) and not is_text(self.variables):
             raise ValueError(f"variables: expected none, or one for each of {self.width}, got {len(self.variables)}")
-        self._solutions: Rows = np.empty((0, self.width), self.dtype)
-        self._evaluations: Ints = np.empty(0, np.int64)
-        self._index: tuple[Ints, Ints] = elitism.new_index(self.n_niches, 0)
-        self.one_at_a_time = _OneAtATime()  # everything that changes the archive happens within
 
     # -- size ------------------------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        """The number of filled niches."""
-        return self._n
 
     @property
     def has_niches(self) -> bool:
@@ -322,42 +147,6 @@ class Archive:
         return float(self.sign * (self.sign * self._fitness[: self._n]).max()) if self._n else None
 
     # -- insertion -------------------------------------------------------------------------------------------------
-
-    def reserve(self, n: int) -> None:
-        """Make room for n more elites without another allocation.
-
-        All that changes an archive begins with this: it raises ValueError if the rows are not as they were left.
-        """
-        keys, rows = self._index
-        capacity, d = len(self._fitness), self.tessellation.space.n + self.records.width
-        if not (
-            self._n <= capacity == len(self._niches) == len(self._evaluations)
-            and self._features.shape == (capacity, d)
-            and self._solutions.shape == (capacity, self.width)
-            and self._solutions.dtype == self.dtype
-            and len(rows) == (len(keys) or self.n_niches)
-        ):
-            raise ValueError("archive: its arrays were replaced or resized; change an archive only by its methods")
-        need = min(self._n + n, self.n_niches)
-        if need > len(self._fitness):
-            size = min(max(need, 2 * len(self._fitness), 256), self.n_niches)
-            if not len(keys) and self.n_niches * self._row_bytes() <= _AT_ONCE:
-                size = self.n_niches
-            for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
-                old = getattr(self, name)
-                new = np.empty((size, *old.shape[1:]), old.dtype)
-                new[: self._n] = old[: self._n]
-                setattr(self, name, new)
-            for name, texts in self._texts.items():
-                self._texts[name] = np.concatenate([texts[: self._n], np.full(size - self._n, "", object)])
-        # The compiled loop fills every row there is room for, so the index must hold them all at most half full.
-        if len(keys) and 2 * len(self._fitness) > len(keys):
-            index = elitism.new_index(self.n_niches, len(self._fitness))
-            elitism.set_rows(*index, self._niches[: self._n])
-            self._index = index
-
-    def _row_bytes(self) -> int:
-        return self.dtype.itemsize * self.width + 8 * (3 + self._features.shape[1])
 
     def add(
         self,
@@ -489,33 +278,6 @@ class Archive:
         before[rows >= 0] = self._fitness[rows[rows >= 0]]
         return self.sign * (fitness - before)
 
-    # -- what the compiled loop works on ---------------------------------------------------------------------------
-
-    @property
-    def capacity(self) -> int:
-        """How many elites there is room for before the rows grow."""
-        return len(self._fitness)
-
-    @property
-    def solutions(self) -> Rows:
-        """The rows of solutions themselves, in order of filling; valid up to len(archive)."""
-        return self._solutions
-
-    def arrays(self) -> elitism.Elites:
-        """The rows and the index themselves."""
-        return elitism.Elites(
-            self._niches,
-            self._fitness,
-            self._features,
-            self._solutions.view(np.uint8),
-            self._evaluations,
-            *self._index,
-        )
-
-    def note_filled(self, n: int) -> None:
-        """Take notice that n rows are filled now."""
-        self._n = n
-
     # -- looking at elites -----------------------------------------------------------------------------------------
 
     def _elite(self, row: int) -> Elite:
@@ -605,19 +367,6 @@ class Archive:
             self._evaluations[: self._n].copy(),
         )
 
-    def keep(self, rows: Ints | None) -> None:
-        """Drop all elites but those in these different rows, which take this order; None keeps all."""
-        if rows is None:
-            return
-        n = len(rows)
-        with uninterrupted(), self.one_at_a_time:
-            for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
-                values = getattr(self, name)
-                values[:n] = values[rows]
-            self._n = n
-            self._index = elitism.new_index(self.n_niches, len(self._fitness))
-            elitism.set_rows(*self._index, self._niches[:n])
-
     # -- joining archives ------------------------------------------------------------------------------------------
 
     @uninterrupted()
@@ -640,37 +389,7 @@ class Archive:
         ):
             raise ValueError("merge: expected an archive on the same tessellation with solutions of the same width")
         with self.one_at_a_time:
-            return self._merge(other)
-
-    def _merge(self, other: Archive) -> int:
-        other.reserve(0)  # checks its rows
-        self.reserve(len(other))
-        niches, fitness = other._niches[: len(other)], other._fitness[: len(other)]
-        rows = np.empty(len(other), np.int64)
-        elitism.find_rows(*self._index, niches, rows)
-        new = rows < 0
-        ours = self._fitness[np.where(new, 0, rows)] if self._n else np.zeros(len(other))
-        taken = new | (self.sign * fitness > self.sign * ours)
-        for theirs in np.flatnonzero(~new & (fitness == ours)).tolist():
-            taken[theirs] = other._tie_order(theirs) < self._tie_order(int(rows[theirs]))
-        rows[new] = self._n + np.arange(new.sum())
-        self._n += int(new.sum())
-        for name in ("_niches", "_fitness", "_features", "_solutions", "_evaluations"):
-            getattr(self, name)[rows[taken]] = getattr(other, name)[: len(other)][taken]
-        for name, texts in self._texts.items():
-            texts[rows[taken]] = other._texts[name][: len(other)][taken]
-        elitism.set_rows(*self._index, self._niches[: self._n])
-        return int(taken.sum())
-
-    def _tie_order(self, row: int) -> tuple[Any, ...]:
-        return (
-            elitism.lattice_distance(self._features, row, self.rule),
-            self._fitness[row].tobytes(),
-            self._features[row].tobytes(),
-            self._solutions[row].tobytes(),
-            int(self._evaluations[row]),
-            *(texts[row] for texts in self._texts.values()),
-        )
+            return self.take_better(other, self.rule)
 
     def equals(self, other: Archive) -> bool:
         """Whether both hold the same elites, in the same order of filling, to the last bit."""

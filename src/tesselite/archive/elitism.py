@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.memory import copy_row, prefetch
 
-# What happened to a candidate (see `tesselite.archive.archive.Status`).
+# What happened to a candidate (see `tesselite.archive.elites.Status`).
 REJECTED, NEW, IMPROVED, INVALID = 0, 1, 2, 3
 
 DENSE_NICHES = 1 << 20  # up to here the index is an array (8 MiB), beyond it a hash table

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Elites, Floats
+from tesselite.archive.archive import Archive, Floats
+from tesselite.archive.elites import Elites
 from tesselite.base.arrow import (
     BLOCK,
     columns_of,

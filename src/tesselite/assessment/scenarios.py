@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Elites
 from tesselite.archive.evaluation import Direction, Evaluation
 from tesselite.base.arrow import from_column, read_parquet, write_parquet
 from tesselite.base.atomic import write_atomically

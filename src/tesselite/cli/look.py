@@ -13,7 +13,8 @@ from tesselite.base.terminal import one_line, say
 from tesselite.cli.display import print_json, user_prints_to_stderr
 
 if TYPE_CHECKING:
-    from tesselite.archive.archive import Archive, Elites
+    from tesselite.archive.archive import Archive
+    from tesselite.archive.elites import Elites
     from tesselite.runs.plan import Plan
     from tesselite.search.map_elites import Change
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Added, Archive
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Added
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.seeds import Purpose, generator
 from tesselite.spaces.solutions import Rows, SolutionSpace

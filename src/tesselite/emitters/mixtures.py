@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Added, Archive, Status
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Added, Status
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.numbers import as_float, shown
 from tesselite.base.seeds import Purpose

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tesselite.archive.archive import Added
+from tesselite.archive.elites import Added
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.threads import available_threads
 from tesselite.execution.events import BUDGET, WINDOW, Events, Since, value_at

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from tesselite.archive.archive import Elites
+from tesselite.archive.elites import Elites
 from tesselite.archive.history import EvaluatedRows, RowKind
 from tesselite.base.checks import checked_count
 from tesselite.base.threads import available_threads

@@ -353,7 +353,8 @@ class CellArchive(ABC):
         `names` are those of the features, measures_0, ... by default. Extra fields become records, and so do annealed
         thresholds. Solutions become rows of numbers. ValueError for solutions and fields that are anything else.
         """
-        from tesselite.archive.archive import Archive, Elites
+        from tesselite.archive.archive import Archive
+        from tesselite.archive.elites import Elites
 
         features = tuple(names or (f"measures_{i}" for i in range(self.measure_dim)))
         kept = {name: self._store[name] for name in self._store.names if name not in RESERVED}

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Elites
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation

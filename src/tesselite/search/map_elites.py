@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Added, Archive
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Added
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted

@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Archive, Elites
+from tesselite.archive.archive import Archive
+from tesselite.archive.elites import Elites
 from tesselite.archive.figures import figures_of
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.metrics import in_niches

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.archive.archive import Elites
+from tesselite.archive.elites import Elites
 from tesselite.problems.problem import Problem
 from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.spaces.solutions import Rows
