@@ -291,6 +291,7 @@ def test_centroids_are_constructed():
         ({"learning_rate": 0.5}, "threshold_min: expected a number"),
         ({"extra_fields": {"index": ((), int)}}, "extra_fields: expected identifiers"),
         ({"extra_fields": {"a b": ((), int)}}, "extra_fields: expected identifiers"),
+        ({"ranges": [(0, 1), (2, 2)]}, "ranges: expected finite low < high"),
     ],
 )
 def test_wrong_settings(options, message):
@@ -312,6 +313,11 @@ def test_wrong_settings(options, message):
 def test_wrong_centroids(options, message):
     with pytest.raises(ValueError, match=message):
         CVTArchive(**{"solution_dim": 3, "centroids": [[0, 0]], "ranges": RANGES, **options})
+
+
+def test_keywords_of_earlier_versions_are_refused():
+    with pytest.raises(TypeError, match="CVTArchive: expected no keyword 'use_kd_tree'"):
+        CVTArchive(solution_dim=3, centroids=[[0, 0]], ranges=RANGES, use_kd_tree=True)
 
 
 def test_wrong_batches():

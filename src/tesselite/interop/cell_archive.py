@@ -72,7 +72,12 @@ class CellArchive(ABC):
         dtypes: Mapping[str, np.dtype[Any]],
         given: Common,
     ) -> None:
+        unknown = sorted(set(given) - set(Common.__annotations__))
+        if unknown:
+            raise TypeError(f"{type(self).__name__}: expected no keyword {unknown[0]!r}; pyribs 0.12 has none either")
         low, high = zip(*ranges, strict=True)
+        if not (np.isfinite([low, high]).all() and np.less(low, high).all()):
+            raise ValueError(f"ranges: expected finite low < high for each measure, got {ranges!r:.80}")
         self.solution_dim = solution_dim
         self.objective_dim: tuple[()] = ()
         self.measure_dim = len(low)
