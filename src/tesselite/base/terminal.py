@@ -61,3 +61,9 @@ def printable_output() -> Iterator[None]:
         yield
     finally:
         sys.stdout, warnings.formatwarning = stream, warning
+
+
+def short(name: str, letters: int = 20) -> str:
+    """A name with its middle left out if it is long: names of features often differ at their ends."""
+    half = letters // 2
+    return name if len(name) <= letters else f"{name[: half - 1]}…{name[-half:]}"

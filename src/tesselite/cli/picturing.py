@@ -24,7 +24,7 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
         if is_file:
             archive = Archive.load(folder)
             title = f"{folder.stem}: {len(archive):,} of {archive.n_niches:,} niches filled"
-            files = plot_archive(archive, out, kind, title, features or None)
+            files = plot_archive(archive, out, kind, title, features or None, say)
         else:
             files = plot_run(folder, out, kind, say, features or None)
     if as_json:

@@ -28,6 +28,7 @@ from numba.core import config as _numba_config
 from numba.core import event as _numba_event
 
 from tesselite.base.atomic import write_atomically
+from tesselite.base.logger import log
 from tesselite.base.notices import notice
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -164,6 +165,7 @@ class _Announcement(_numba_event.Listener):  # type: ignore[misc]
         module = event.data["dispatcher"].py_func.__module__
         if module.startswith("tesselite."):
             _numba_event.unregister("numba:compile", self)
+            log.info("compiling; the machine code is kept in %s", cache_folder())
             notice(f"compiling (once; kept in {cache_folder()})" if _kernel_cache(module) else "compiling")
 
     def on_end(self, event: Any) -> None:

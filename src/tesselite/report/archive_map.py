@@ -14,9 +14,10 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring
 from tesselite.report.style import EMPTY_NICHE
-from tesselite.report.texts import short
+from tesselite.report.texts import unit_of, with_unit
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
+from tesselite.tessellation.pictures import cell_polygons, set_feature_axis
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.raster import niches_of_pixels
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -72,8 +73,10 @@ def _draw_cells(ax: Any, archive: Archive, colouring: Colouring) -> Any:
 
 
 def niche_polygons(tessellation: Tessellation, niches: Any) -> list[Any] | None:
-    """The corners (m, 2), in feature units, of each of these niches of two features; None where pixels serve better."""
-    if isinstance(tessellation, GridTessellation) and len(niches) <= _MOST_POLYGONS:
+    """The corners (m, 2), in feature units, of each of these niches of two features; None where they are painted."""
+    if painted(tessellation, len(niches)):
+        return None
+    if isinstance(tessellation, GridTessellation):
         cells = tessellation.cell_of(niches)
         sides = []
         for j, n in enumerate(tessellation.shape):
@@ -83,31 +86,22 @@ def niche_polygons(tessellation: Tessellation, niches: Any) -> list[Any] | None:
         corners = np.stack([np.stack([left, right, right, left]), np.stack([low, low, high, high])], axis=-1)
         units = tessellation.space.from_unit(corners.reshape(-1, 2)).reshape(4, len(niches), 2)
         return list(units.transpose(1, 0, 2))
-    if not isinstance(tessellation, VoronoiTessellation) or tessellation.p != 2.0 or not tessellation.space.plain:
-        return None
-    if tessellation.n_niches <= _MOST_POLYGONS:
-        from tesselite.tessellation.pictures import cell_polygons
-
-        polygons = cell_polygons(tessellation)
-        return [polygons[niche] for niche in niches]
-    return None
+    assert isinstance(tessellation, VoronoiTessellation)
+    polygons = cell_polygons(tessellation)
+    return [polygons[niche] for niche in niches]
 
 
-def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> None:
-    """Give the axis "x" or "y" the scale, the bounds and the name of a feature."""
-    name = space.names[feature]
-    scale = space.scales.get(name)
-    if name in space.labels:
-        names = [short(label, 20) for label in space.labels[name]]
-        getattr(ax, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
-    elif scale is None:
-        ax.ticklabel_format(axis=which, style="plain", useOffset=False)
-    elif scale.name == "log":
-        ax.set(**{f"{which}scale": "log"})
-    else:
-        getattr(ax, f"set_{which}scale")("function", functions=(scale.forward, scale.inverse))
-    ax.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
-    getattr(ax, f"set_{which}label")(name, parse_math=False)  # a dollar sign in a user's name begins no formula
+def painted(tessellation: Tessellation, filled: int) -> str:
+    """Why the niches of two features are painted pixel by pixel, even in SVG and PDF; empty if they are polygons."""
+    voronoi = isinstance(tessellation, VoronoiTessellation)
+    if not voronoi and not isinstance(tessellation, GridTessellation):
+        return "their borders are not known"
+    if isinstance(tessellation, VoronoiTessellation) and tessellation.p != 2.0:
+        return f"their borders are curved for p = {tessellation.p:g}"
+    if voronoi and not tessellation.space.plain:
+        return "of periodic or categorical features"
+    drawn = tessellation.n_niches if voronoi else filled
+    return f"there are more than {_MOST_POLYGONS:,}" if drawn > _MOST_POLYGONS else ""
 
 
 def _edges(space: FeatureSpace, unit: Any) -> list[Any]:
@@ -135,11 +129,12 @@ def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
         facecolors=EMPTY_NICHE,
     )
     held = rows[first[~empty]].astype(int)
-    fitness = elites.fitness[held]
+    unit = unit_of(elites.fitness)
+    fitness = elites.fitness[held] / unit
     bars = np.column_stack([starts[~empty], fitness, ends[~empty], fitness]).reshape(-1, 2, 2)
     shown = LineCollection(list(bars), linewidths=3.0, array=colouring.values[held], **colouring.look)
     ax.add_collection(shown)
     ax.autoscale_view(scalex=False)
-    ax.set_ylabel("fitness")
+    ax.set_ylabel(with_unit("fitness", unit))
     ax.ticklabel_format(axis="y", useOffset=False)
     return shown

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.report.style import FITNESS_COLOURS
+from tesselite.report.texts import unit_of, with_unit
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,16 @@ class Colouring:
                 raise ValueError(f"color: expected a value for each of {len(elites)} elites, got shape {values.shape}")
         low_is_good = label == "fitness" and archive.direction == "min"
         chosen = cmap if cmap is not None else f"{FITNESS_COLOURS}_r" if low_is_good else FITNESS_COLOURS
-        return cls(values, str(label), chosen, vmin, vmax)
+        unit = unit_of(values, *[[limit] for limit in (vmin, vmax) if limit is not None])
+        if unit != 1.0:
+            vmin, vmax = (None if limit is None else limit / unit for limit in (vmin, vmax))
+            values = (values / unit).clip(None if vmin is None else vmin - 1.0, None if vmax is None else vmax + 1.0)
+        return cls(values, with_unit(str(label), unit), chosen, vmin, vmax)
 
     @property
     def look(self) -> dict[str, Any]:
         """The arguments that matplotlib's coloured collections take."""
-        return {"cmap": self.cmap, "clim": (self.vmin, self.vmax)}
+        return {"cmap": self.cmap, "clim": (self.vmin, self.vmax) if len(self.values) else (0.0, 1.0)}
 
     def add_bar(self, beside: Any, shown: Any, **options: Any) -> None:
         """Add a colour bar beside the axes: opaque, without offsets; nothing if nothing is shown."""

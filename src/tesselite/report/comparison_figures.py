@@ -21,6 +21,8 @@ from tesselite.report.style import figure, save
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
 _FEW_RUNS = 5  # and each is drawn
+_MOST_IN_A_ROW = 6  # panels
+_PAGE_INCHES = 7.2  # the width of two columns of a journal
 _SMALLEST_SHARE = 1e-4  # at most 10,000 elites of an archive are assessed
 
 
@@ -119,7 +121,7 @@ def _legend(
     made: Any,
     groups: Sequence[Group],
     shades: dict[str, Any],
-    columns: int = 5,
+    columns: int,
     *,
     marked: bool = False,
     lines: bool = False,
@@ -135,7 +137,9 @@ def _legend(
     ]
     if marked:
         handles.append(Line2D([], [], linestyle="", marker="D", color="white", markeredgecolor="black", label="paper"))
-    legend = made.legend(handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False)
+    legend = made.legend(
+        handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False, fontsize=8
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)  # names are the user's: a dollar sign in them begins no formula
 
@@ -148,43 +152,62 @@ def draw_best(
     overall: bool = False,
     marks: Sequence[Mark] = (),
 ) -> None:
-    """Best fitness in each setting, a column each, with a drawing of the setting above it.
+    """Best fitness in each setting, a panel each, with a drawing of the setting above it.
 
-    `overall` adds a last column made from the medians of all settings, as in the paper's appendix.
+    At most six panels stand in a row, so that many settings fit the width of a page. `overall` adds a last panel made
+    from the medians of all settings, as in the paper's appendix.
     """
     shades = colours(comparison.groups)
     settings = comparison.settings
-    n = len(settings) + overall
-    rows = 2 if draw_scenario is not None else 1
-    grid = made.subplots(rows, n, squeeze=False, height_ratios=[1, 4] if rows == 2 else [1])
     data = {name: [comparison.bests(group, name) for group in comparison.groups] for name in settings}
-    finite = np.concatenate([v[np.isfinite(v)] for values in data.values() for v in values])
-    boxes = grid[-1]
-    for j in range(n):
-        name = settings[j] if j < len(settings) else None
-        if rows == 2:
-            grid[0, j].set_axis_off()
-            if name is not None and draw_scenario is not None:
-                draw_scenario(grid[0, j], None if name == TRAINING else name)
-        ax = boxes[j]
-        if j:
+    panels: list[str | None] = [*settings, *[None] * overall]
+    boxes = []
+    for name, (above, ax) in zip(
+        panels, _panels_in_rows(made, len(panels), drawn=draw_scenario is not None), strict=True
+    ):
+        if draw_scenario is not None and name is not None:
+            draw_scenario(above, None if name == TRAINING else name)
+        if boxes:
             ax.sharey(boxes[0])
-            ax.tick_params(labelleft=False)
-        values = (
-            data[name]
-            if name is not None
-            else [np.array([comparison.expected_best(group, s) for s in settings]) for group in comparison.groups]
-        )
+        boxes.append(ax)
+        if name is None:
+            medians = [np.array([comparison.expected_best(g, s) for s in settings]) for g in comparison.groups]
+        values = medians if name is None else data[name]
         _boxes(ax, comparison.groups, values, shades)
         if name is not None:
             _mark_boxes(ax, comparison.groups, marks, "best", name, shades)
         shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
-        ax.set_title(shown, fontsize=9 if n < 10 else 8, parse_math=False)
+        ax.set_title(shown, fontsize=9 if len(panels) < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
-    from_zero(boxes[0], finite)
+    from_zero(boxes[0], np.concatenate([v[np.isfinite(v)] for values in data.values() for v in values]))
     better = "lower is better" if comparison.direction == "min" else "higher is better"
-    boxes[0].set_ylabel(f"best {comparison.fitness_name} ({better})")
-    _legend(made, comparison.groups, shades, marked=any(mark.measure.setting in settings for mark in marks))
+    made.supylabel(f"best {comparison.fitness_name} ({better})", fontsize=10)
+    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.setting in settings for mark in marks))
+
+
+def _rows_of(n: int) -> tuple[int, int]:
+    """Rows and columns for n panels."""
+    rows = -(-n // _MOST_IN_A_ROW)
+    return rows, -(-n // rows)
+
+
+def _panels_in_rows(made: Any, n: int, *, drawn: bool) -> list[tuple[Any, Any]]:
+    """The axes of n panels, each with one for a drawing above it (None unless `drawn`); only the first have numbers."""
+    rows, columns = _rows_of(n)
+    heights = ([1, 3] if drawn else [1]) * rows
+    grid = made.subplots(len(heights), columns, squeeze=False, height_ratios=heights)
+    panels = []
+    for place in range(rows * columns):
+        row, column = divmod(place, columns)
+        above, ax = (grid[2 * row, column], grid[2 * row + 1, column]) if drawn else (None, grid[row, column])
+        if above is not None:
+            above.set_axis_off()
+        if place >= n:
+            ax.set_axis_off()
+            continue
+        ax.tick_params(labelleft=column == 0)
+        panels.append((above, ax))
+    return panels
 
 
 def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Mark] = ()) -> None:
@@ -197,7 +220,7 @@ def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Ma
         _mark_boxes(ax, comparison.groups, marks, kind, None, shades)
         ax.set(title=title, ylim=(0.0, 1.0 if kind == "coverage" else None))
         ax.grid(axis="y", alpha=0.25)
-    _legend(made, comparison.groups, shades, marked=any(mark.measure.kind in dict(panels) for mark in marks))
+    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.kind in dict(panels) for mark in marks))
 
 
 def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False, marks: Sequence[Mark] = ()) -> None:
@@ -233,7 +256,7 @@ def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False
             ax.grid(alpha=0.25)
     for row in grid:
         row[0].set_ylabel(f"{share_label(comparison.direction)}, median")
-    _legend(made, comparison.groups, shades, marked=bool(marked), lines=True)
+    _legend(made, comparison.groups, shades, 4, marked=bool(marked), lines=True)
 
 
 def draw_progress(made: Any, comparison: Comparison, kind: str = "best_fitness") -> None:
@@ -265,22 +288,21 @@ def comparison_figures(
     marks: Sequence[Mark] = (),
 ) -> list[Path]:
     """Draw everything a comparison shows into files in `out`, with marks of its groups; returns them."""
-    groups, settings = len(comparison.groups), len(comparison.settings) + overall
     files = []
-    width = max(7.0, min(22.0, 1.6 + settings * max(0.55, 0.115 * groups)))
-    with figure(width, 5.4 if draw_scenario else 4.2) as made:
+    rows, _ = _rows_of(len(comparison.settings) + overall)
+    with figure(_PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:
         draw_best(made, comparison, draw_scenario, overall=overall, marks=marks)
         files.append(save(made, out / f"best_performance.{kind}"))
-    with figure(9.0, 4.2) as made:
+    with figure(_PAGE_INCHES, 3.8) as made:
         draw_niches_and_spread(made, comparison, marks)
         files.append(save(made, out / f"niches_and_spread.{kind}"))
-    with figure(11.0, 8.4 if logarithmic else 4.8) as made:
+    with figure(_PAGE_INCHES, 6.8 if logarithmic else 4.2) as made:
         draw_quality(made, comparison, logarithmic=logarithmic, marks=marks)
         files.append(save(made, out / f"expected_quality.{kind}"))
     # Over time, niches are the runs' own: where they differ, so do their shares.
     for name in ("best_fitness",) if comparison.on else ("best_fitness", "coverage"):
         if all(trial.progress["evaluations"] for group in comparison.groups for trial in group.trials):
-            with figure(7.2, 5.0) as made:
+            with figure(_PAGE_INCHES, 5.0) as made:
                 draw_progress(made, comparison, name)
                 files.append(save(made, out / f"progress_{name}.{kind}"))
     return files

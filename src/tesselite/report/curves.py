@@ -46,13 +46,20 @@ def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
 
 
 def label_evaluations(ax: Any) -> None:
-    """Name the horizontal axis, with powers of ten where numbers are large."""
+    """Name the horizontal axis; thousands are written as 20k, millions as 1.5M."""
+    from matplotlib.ticker import EngFormatter
+
     ax.set_xlabel("evaluations")
-    ax.ticklabel_format(axis="x", style="sci", scilimits=(0, 5), useMathText=True)
+    ax.xaxis.set_major_formatter(EngFormatter(sep=""))
 
 
 def from_zero(ax: Any, values: Any) -> None:
-    """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise."""
+    """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise.
+
+    Below zero the axis is plain: numbers in full, without an offset beside the axis.
+    """
+    if ax.get_yscale() == "linear":
+        ax.ticklabel_format(axis="y", useOffset=False)
     if not len(values) or values.min() < 0.0:
         return
     if values.max() > 50.0 * max(np.median(values), 1e-3):

@@ -19,6 +19,7 @@ _COMPONENTS = 4
 _PANEL_INCHES, _MARGIN_INCHES = 2.1, 1.2
 _FEWEST_ELITES = 3
 _POINTS_SHOWN = 20_000
+_POINTS_AS_VECTORS = 2_000  # in SVG and PDF; more are an image, which programs open faster
 _MOST_BARS = 40
 _BAR_COLOUR = "#8a8a8a"
 _NAMES_SHOWN = 3
@@ -75,7 +76,7 @@ def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: C
                 c=colouring.values[order],
                 s=float(np.clip(9000.0 / len(order), 1.5, 18.0)),
                 linewidths=0,
-                rasterized=True,
+                rasterized=len(order) > _POINTS_AS_VECTORS,
                 **colouring.look,
             )
             ax.set_ylim(limits[row])

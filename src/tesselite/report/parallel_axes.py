@@ -15,6 +15,7 @@ from tesselite.report.texts import short
 
 _AXES_SHOWN = 24
 _LINES_SHOWN = 2000
+_CORNERS_AS_VECTORS = 10_000  # of lines in SVG and PDF; more are an image, which programs open faster
 _NAMES_SAID = 30
 _LABELS_SHOWN = 20
 _NAMES_LISTED = 8  # in an error
@@ -43,7 +44,7 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
         array=colouring.values[order],
         linewidths=0.5,
         alpha=0.5,
-        rasterized=True,
+        rasterized=unit.size > _CORNERS_AS_VECTORS,
         **colouring.look,
     )
     ax.add_collection(lines)

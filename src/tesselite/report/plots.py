@@ -34,6 +34,7 @@ from tesselite.report.curves import (
 from tesselite.report.pair_plots import add_corner_bar, draw_pairs, pair_components
 from tesselite.report.parallel_axes import draw_parallel
 from tesselite.report.style import LINES
+from tesselite.report.texts import unit_of, with_unit
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
 from tesselite.search.map_elites import MapElites, found_by
@@ -166,15 +167,17 @@ def progress(
     """
     if measure not in MEASURES:
         raise ValueError(f"measure: expected one of {', '.join(MEASURES)}, got {measure!r}")
+    curves = [
+        (name, *over_evaluations([_progress_of(run) for run in runs], measure), colour)
+        for name, runs, colour in _groups(source, color, label)
+    ]
     ax = _axes(ax)
-    drawn = []
-    for name, runs, colour in _groups(source, color, label):
-        evaluations, quartiles = over_evaluations([_progress_of(run) for run in runs], measure)
-        draw_curve(ax, evaluations, quartiles, color=colour, label=name)
-        drawn.append(quartiles[1])
-    ax.set_ylabel(MEASURES[measure])
+    unit = unit_of(*(quartiles for _, _, quartiles, _ in curves))
+    for name, evaluations, quartiles, colour in curves:
+        draw_curve(ax, evaluations, quartiles / unit, color=colour, label=name)
+    ax.set_ylabel(with_unit(MEASURES[measure], unit))
     label_evaluations(ax)
-    from_zero(ax, np.concatenate(drawn))
+    from_zero(ax, np.concatenate([quartiles[1] / unit for _, _, quartiles, _ in curves]))
     return _with_legend(ax)
 
 
@@ -228,13 +231,15 @@ def expected_quality(
     values = np.concatenate([values for runs in chosen.values() for several in runs for values in several])
     values = values[np.isfinite(values)]
     if not len(values):
-        raise ValueError(f"source: no elite is valid in {setting!r}")
-    levels = np.linspace(values.min(), values.max(), _LEVELS)
+        raise ValueError(f"source: expected at least one valid elite in {setting!r}, got none")
+    unit = unit_of(values)
+    levels = np.linspace(values.min() / unit, values.max() / unit, _LEVELS)
     for name, _, colour in groups:
-        shares = [share(values, levels, direction) for several in chosen[name] for values in several]
+        shares = [share(values / unit, levels, direction) for several in chosen[name] for values in several]
         quality = ExpectedQuality(direction, levels, np.array(shares))
         draw_curve(ax, levels, [quality.lower, quality.median, quality.upper], color=colour, label=name)
-    ax.set(xlabel="x: fitness", ylabel=share_label(direction), ylim=(0.0, 1.02))
+    ax.set(xlabel=with_unit("x: fitness", unit), ylabel=share_label(direction), ylim=(0.0, 1.02))
+    ax.ticklabel_format(axis="x", useOffset=False)
     return _with_legend(ax)
 
 
@@ -244,10 +249,13 @@ def best_performance(
     *,
     color: ColorType | Sequence[ColorType] | None = None,
     label: str | Sequence[str] | None = None,
+    settings: Sequence[str] | None = None,
 ) -> Axes:
     """Draw the best fitness in the training setting and in each scenario, a box over runs.
 
-    `source` is as in `expected_quality`; a box of up to five runs shows each of them. Returns the axes.
+    `source` is as in `expected_quality`; a box of up to five runs shows each of them. `settings` are the names to draw,
+    in this order, all by default: with part of them in each of several axes, many scenarios fit a narrow page. A
+    setting in which nothing was assessed says "not computed". Returns the axes.
     """
     from matplotlib.patches import Patch
 
@@ -256,21 +264,29 @@ def best_performance(
         (name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in _groups(source, color, label)
     ]
     direction = _same_direction(groups)
-    settings = list(dict.fromkeys(key for _, runs, _ in groups for _, fitness in runs for key in fitness))
+    known = list(dict.fromkeys(key for _, runs, _ in groups for _, fitness in runs for key in fitness))
+    if settings is None:
+        settings = known
+    elif not len(settings) or not set(settings) <= set(known):
+        raise ValueError(f"settings: expected names among {', '.join(known)}, got {list(settings)!r:.80}")
     faces = [{"facecolor": colour, "edgecolor": "0.2"} for _, _, colour in groups]
     room = 0.8 / len(groups)
-    finite = []
-    for at, setting in enumerate(settings):
-        bests = [
+    table = [
+        [
             np.array([_best(fitness[setting], direction) for _, fitness in runs if setting in fitness])
             for _, runs, _ in groups
         ]
-        draw_boxes(ax, bests, faces, [at + room * (i - (len(groups) - 1) / 2) for i in range(len(groups))])
-        finite += [found[np.isfinite(found)] for found in bests]
+        for setting in settings
+    ]
+    unit = unit_of(*(bests for row in table for bests in row))
+    for at, row in enumerate(table):
+        places = [at + room * (i - (len(groups) - 1) / 2) for i in range(len(groups))]
+        draw_boxes(ax, [bests / unit for bests in row], faces, places)
     ax.set_xticks(range(len(settings)), settings, rotation=45 if len(settings) > 6 else 0, parse_math=False)
     better = "lower" if direction == "min" else "higher"
-    ax.set(xlim=(-0.6, len(settings) - 0.4), ylabel=f"best fitness ({better} is better)")
-    values = np.concatenate(finite)
+    ax.set(xlim=(-0.6, len(settings) - 0.4), ylabel=with_unit(f"best fitness ({better} is better)", unit))
+    ax.ticklabel_format(axis="y", useOffset=False)
+    values = np.concatenate([bests[np.isfinite(bests)] / unit for row in table for bests in row])
     if len(values) and values.min() < 0.5 * values.max():  # where zero is far away it would only squeeze the boxes
         from_zero(ax, values)
     handles = [Patch(label=name, linewidth=0.6, **face) for (name, *_), face in zip(groups, faces, strict=True) if name]
@@ -280,8 +296,9 @@ def best_performance(
 def niches(source: Source, ax: Axes | None = None, *, color: ColorType = "#22577a", centroids: bool = True) -> Axes:
     """Draw the niches of a tessellation, an archive, a run, a file of either, or the folder of a run.
 
-    The borders of two features, in their units; the centroids of one; of more, the centroids along the two features
-    in which they vary most. `color` is that of borders. Returns the axes.
+    The borders of one or two features, in their units, with the centroids; of more, the centroids along the two
+    features in which they vary most, or the cells of a grid along the two with most cells. `color` is that of borders.
+    Returns the axes.
     """
     from tesselite.tessellation.pictures import draw_tessellation
 

@@ -9,6 +9,7 @@ from tesselite.archive.archive import Archive
 from tesselite.assessment.metrics import in_niches
 from tesselite.problems.problem import Problem
 from tesselite.report import plots
+from tesselite.report.archive_map import painted
 from tesselite.report.curves import MEASURES
 from tesselite.report.growth import draw_growth, draw_pictures, pictures_size
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
@@ -75,16 +76,26 @@ def plot_run(
                 else "no pictures of niches at changes are kept in this run"
             )
     title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
-    files += plot_archive(archive, out, kind, title, features, y_down=problem is not None and problem.y_down)
+    files += plot_archive(archive, out, kind, title, features, say, y_down=problem is not None and problem.y_down)
     return files + (problem.draw(archive, out, kind) if problem is not None else [])
 
 
 def plot_archive(
-    archive: Archive, out: Path, kind: str, title: str, features: Sequence[str] | None = None, *, y_down: bool = False
+    archive: Archive,
+    out: Path,
+    kind: str,
+    title: str,
+    features: Sequence[str] | None = None,
+    say: Callable[[str], object] = lambda _: None,
+    *,
+    y_down: bool = False,
 ) -> list[Path]:
     """Draw an archive into files in `out`; returns them. See `plot_run`."""
     files = []
     n = archive.tessellation.space.n
+    why = painted(archive.tessellation, len(archive)) if n == 2 and features is None else ""
+    if why and kind != "png":
+        say(f"niches are pixels in archive.{kind}: {why}")
     with figure(7.2, 6.0) as made:
         ax = made.subplots()
         if features is not None:

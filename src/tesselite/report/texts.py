@@ -1,11 +1,16 @@
-"""Short texts for figures: numbers with as many digits as tell them apart, names by both their ends."""
+"""Numbers and names in figures: enough digits to tell numbers apart, units for huge ones, shortened names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-_LETTERS_SHOWN = 20
+import numpy as np
+
+from tesselite.base.terminal import short as short
+
 _MOST_DIGITS = 17  # more say nothing of a float64
+_HUGE = 1e300  # matplotlib adds, subtracts and multiplies what it draws, which must not overflow
 
 
 def apart(values: Sequence[float]) -> list[str]:
@@ -18,7 +23,13 @@ def apart(values: Sequence[float]) -> list[str]:
     return texts
 
 
-def short(name: str, letters: int = _LETTERS_SHOWN) -> str:
-    """A name with its middle left out if it is long: names of features often differ at their ends."""
-    half = letters // 2
-    return name if len(name) <= letters else f"{name[: half - 1]}…{name[-half:]}"
+def unit_of(*values: Any) -> float:
+    """The power of ten to divide values by for matplotlib to draw them: 1 unless some are near the largest float."""
+    found = np.concatenate([np.abs(np.asarray(array, dtype=np.float64)).ravel() for array in values])
+    largest = found[np.isfinite(found)].max(initial=0.0)
+    return 1.0 if largest < _HUGE else float(f"1e{int(np.log10(largest))}")
+
+
+def with_unit(label: str, unit: float) -> str:
+    """The label of values that were divided by a unit."""
+    return label if unit == 1.0 else f"{label} (in {unit:.0e})".replace("e+", "e")

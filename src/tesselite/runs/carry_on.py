@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 from tesselite.archive.archive import Archive
 from tesselite.archive.history import HistoryFolder, load_history
 from tesselite.base.interruption import noted_signals
+from tesselite.base.logger import log
 from tesselite.base.notices import notice
+from tesselite.base.terminal import one_line
 from tesselite.execution.events import BUDGET, CHANGE, STOP
 from tesselite.execution.execution import Execution, Job
 from tesselite.execution.workers import Workers, WorkersLost
@@ -150,6 +152,7 @@ class Keeper:
     def stop(self, run: Run, number: int) -> None:
         """End the run after a signal: what it has found is all there is."""
         run.was_interrupted = True
+        log.info("stopped by signal %d at %d evaluations", number, run.evaluations)
         notice(f"stopped by Ctrl-C after {run.evaluations:,} of {run.budget:,} evaluations")
 
 
@@ -186,6 +189,7 @@ class InFolder(Keeper):
         if not self.keeps_log:
             self.job.log.forget(run.evaluations)
         self._saved_at = time.perf_counter()
+        log.debug("checkpoint at %d evaluations in %s", run.evaluations, one_line(self.place.path))
 
     def make_room(self) -> None:
         """Write the full parts of the history."""
@@ -198,6 +202,7 @@ class InFolder(Keeper):
 
     def stop(self, run: Run, number: int) -> None:
         """Raise how to go on."""
+        log.info("stopped by signal %d at %d evaluations", number, run.evaluations)
         raise Interrupted(number, self.place.path, run.plan.how_to_resume(self.place.path)) from None
 
 
@@ -215,6 +220,8 @@ def carry_on(
     if run.evaluations >= run.budget:
         run.was_finished = True
         return _ended(run)
+    verb = "resumed" if run.evaluations else "started"
+    log.info("%s %s: %d of %d evaluations, seed %d", verb, _named(run), run.evaluations, run.budget, run.plan.seed)
     milestone = max(job.batch_size, run.budget // MILESTONES)
     if progress or run.folder or run.plan.stall:  # otherwise nothing is due there, and stopping costs time
         job.milestone = milestone
@@ -246,6 +253,7 @@ def carry_on(
                 if progress and calls.reached(run.evaluations) and progress(run) is True:
                     run.stopped = run.stopped or "the callback said so"
                 if run.stopped and run.evaluations < run.budget:
+                    log.info("stopped at %d evaluations: %s", run.evaluations, one_line(run.stopped))
                     job.events.record(STOP, run.evaluations, why=run.stopped)
                     job.events.record(BUDGET, run.evaluations, value=run.evaluations)
                     break
@@ -260,7 +268,12 @@ def carry_on(
 
 def _ended(run: Run) -> Run:
     run.seconds = time.perf_counter() - run._started
+    log.info("ended %s: %d evaluations, %d elites", _named(run), run.evaluations, len(run.archive))
     return run
+
+
+def _named(run: Run) -> str:
+    return one_line(run.plan.problem if run.folder is None else f"{run.plan.problem} in {run.folder}")
 
 
 def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: Keeper) -> bool:
@@ -274,6 +287,7 @@ def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: 
         keeper.stop(run, received[0])
         return False
     except WorkersLost as error:
+        log.error("workers lost at %d evaluations: %s", run.evaluations, one_line(str(error)))
         keeper.save(run)
         if run.folder is None:
             raise

@@ -23,6 +23,7 @@ from tesselite.archive.elites import Added
 from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
+from tesselite.base.logger import log
 from tesselite.base.numbers import as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
@@ -272,6 +273,7 @@ class MapElites:
         if kept[-1] == len(self.changes) - 1 and (picture := picture_of(self._archive)) is not None:
             self.pictures[kept[-1]] = picture
         self.pictures = {number: picture for number, picture in self.pictures.items() if number in kept}
+        log.info("niches changed at %d evaluations: %d niches, %d elites lost", at, self._archive.n_niches, lost)
         return self.changes[-1]
 
     def revise(self, coming: int = 0) -> None:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.terminal import short
+from tesselite.spaces.features import FeatureSpace
+from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.raster import niche_borders
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
@@ -23,6 +26,7 @@ _INK = "#22577a"
 _DOT = "#d1495b"
 _MOST_PAIRED = 5  # features in a pair plot
 _MOST_DOTS = 20_000
+_LONGEST_IN_FULL = 1e15  # larger bounds have ticks with powers of ten
 
 
 def check_ending(option: str, path: Path) -> None:
@@ -75,39 +79,74 @@ def plot_tessellation(tessellation: VoronoiTessellation, path: str | Path | None
 
 
 def draw_tessellation(axes: Any, tessellation: Any, *, color: Any = _INK, centroids: bool = True) -> None:
-    """Draw the niches into axes in feature units: borders of two features, centroids of another number.
+    """Draw the niches into axes in feature units: borders of one or two features, and the centroids.
 
-    Of more than two features the two are drawn along which the centroids vary most.
+    Of more than two features the two are drawn along which the centroids vary most, or along which a grid has most
+    cells.
     """
     space = tessellation.space
     places = getattr(tessellation, "centroids", None)
+    grid = tessellation if isinstance(tessellation, GridTessellation) else None
     if space.n == 1:
-        if places is None:
-            raise ValueError("source: expected Voronoi niches, or two features")
-        axes.vlines(places[:, 0], 0.0, 1.0, color=color, linewidth=0.6)
-        axes.set_yticks([])
+        _draw_intervals(axes, tessellation, places if centroids else None, color)
         shown = [0]
     elif space.n == 2:
         _draw_cells(axes, tessellation, color)
         shown = [0, 1]
-    else:
-        if places is None:
-            raise ValueError("source: expected Voronoi niches, or two features; a grid of more has nothing to show")
+    elif grid is not None:
+        shown = sorted(np.argsort(-np.array(grid.shape), kind="stable")[:2].tolist())
+        for axis, j in enumerate(shown):
+            edges = space.from_unit(np.repeat(_edges_of(grid, j)[:, None], space.n, axis=1))[:, j]
+            (axes.vlines, axes.hlines)[axis](
+                edges, space.low[shown[1 - axis]], space.high[shown[1 - axis]], color=color, linewidth=0.6
+            )
+    elif places is not None:
         shown = sorted(np.argsort(-space.to_unit(places).var(axis=0), kind="stable")[:2].tolist())
+    else:
+        raise ValueError(f"source: expected at most two features of niches without centroids, got {space.n}")
     if space.n > 1 and centroids and places is not None:
         dots = places[:: -(-len(places) // _MOST_DOTS)]
         size = float(np.clip(4000.0 / len(dots), 0.1, 12.0))
         colour = _DOT if space.n == 2 else color
         axes.scatter(dots[:, shown[0]], dots[:, shown[1]], s=size, color=colour, linewidths=0, zorder=2)
     for which, feature in zip("xy", shown, strict=False):
-        name = space.names[feature]
-        if name in space.scales and space.scales[name].name == "log":
-            axes.set(**{f"{which}scale": "log"})
-        axes.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
-        if name in space.labels:
-            names = space.labels[name]
-            getattr(axes, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
-        getattr(axes, f"set_{which}label")(name, parse_math=False)
+        set_feature_axis(axes, which, space, feature)
+
+
+def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> None:
+    """Give the axis "x" or "y" the scale, the bounds and the name of a feature."""
+    name = space.names[feature]
+    scale = space.scales.get(name)
+    if name in space.labels:
+        names = [short(label) for label in space.labels[name]]
+        getattr(ax, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
+    elif scale is None:
+        plain = max(abs(space.low[feature]), abs(space.high[feature])) < _LONGEST_IN_FULL
+        ax.ticklabel_format(axis=which, style="plain" if plain else "sci", useOffset=False)
+    elif scale.name == "log":
+        ax.set(**{f"{which}scale": "log"})
+    else:
+        getattr(ax, f"set_{which}scale")("function", functions=(scale.forward, scale.inverse))
+    ax.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
+    getattr(ax, f"set_{which}label")(name, parse_math=False)  # a dollar sign in a user's name begins no formula
+
+
+def _edges_of(grid: GridTessellation, feature: int) -> Floats:
+    """Where the cells of a grid begin and end along a feature, in unit scale."""
+    n = grid.shape[feature]
+    inner: Floats = (np.arange(1, n) - grid.shift) / n
+    return np.concatenate([[0.0], inner, [1.0]])
+
+
+def _draw_intervals(axes: Any, tessellation: Any, centroids: Floats | None, color: Any) -> None:
+    """The borders of niches of one feature, from the look-up itself, and their centroids as dots."""
+    steps = 20_000
+    niches = tessellation.niches_of_unit(((np.arange(steps) + 0.5) / steps)[:, None])
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(niches)) + 1, [steps]]) / steps
+    axes.vlines(tessellation.space.from_unit(edges[:, None])[:, 0], 0.0, 1.0, color=color, linewidth=0.6)
+    if centroids is not None:
+        axes.plot(centroids[:, 0], np.full(len(centroids), 0.5), ".", color=_DOT, markersize=3)
+    axes.set(yticks=[], ylim=(0.0, 1.0))
 
 
 def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
@@ -119,10 +158,10 @@ def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
     if isinstance(tessellation, VoronoiTessellation) and tessellation.p == 2.0 and space.plain:
         cells = cell_polygons(tessellation)
         axes.add_collection(PolyCollection(cells, facecolors="none", edgecolors=color, linewidths=width))
-    elif hasattr(tessellation, "shape") and getattr(tessellation, "shift", 1.0) == 0.0:
+    elif isinstance(tessellation, GridTessellation):
         for axis, n in enumerate(tessellation.shape):
             ends = np.zeros((n + 1, 2, 2))
-            ends[:, :, axis] = (np.arange(n + 1) / n)[:, None]
+            ends[:, :, axis] = _edges_of(tessellation, axis)[:, None]
             ends[:, 1, 1 - axis] = 1.0
             lines = space.from_unit(ends.reshape(-1, 2)).reshape(-1, 2, 2)
             axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width))

@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import RAISED, Evaluation, reason_of
 from tesselite.base.checks import checked_count, checked_seconds
+from tesselite.base.logger import log
+from tesselite.base.terminal import one_line
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers
 from tesselite.problems.problem import Problem, Seeds
@@ -258,6 +260,7 @@ class Farm:
             if raised and item.failures < self.retries and not self._is_futile():
                 item.failures += 1
                 item.alone = True
+                log.info("evaluation %d is tried again: %s", item.number, one_line(reason))
                 self._waiting.append(item)
                 continue
             yield result_of(evaluated, i, item.number, error, item.failures + 1)
@@ -267,6 +270,7 @@ class Farm:
 
     def _try_again(self, items: list[Item], why: str, blamed: bool, tries: int) -> Iterator[Result]:
         """Rows of a chunk that was lost or late: again, one by one, unless one has had its share of tries."""
+        log.warning("evaluations without a result: %d, the first is %d: %s", len(items), items[0].number, one_line(why))
         for item in items:
             item.alone = True
         if not blamed:

@@ -38,7 +38,10 @@ def draw_gait(ax: Any, motion: Motion, *, colour: str = "#0072B2", named: bool =
 
 
 def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
-    """Draw the body's path seen from above, x forward to the right; a cross ends an invalid one."""
+    """Draw the body's path seen from above, in metres, x forward to the right.
+
+    An empty circle is the start, a full one the end, and a cross the end of an invalid path.
+    """
     from tesselite.report.style import LINES
 
     for i, (name, motion) in enumerate(motions.items()):
@@ -46,7 +49,10 @@ def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
         x, y = motion.positions[:, 0], motion.positions[:, 1]
         ax.plot(x, y, color=colour, linewidth=2.0 if i == 0 else 1.2, label=f"{name}: {_outcome(motion)}")
         ax.plot(x[-1:], y[-1:], "o" if motion.reason is None else "x", color=colour, markersize=5)
-    ax.plot([0], [0], "o", color="#000000", markersize=4, markerfacecolor="none")
+    ends = {"start": ("o", "none"), "end": ("o", "#000000"), "end, invalid": ("x", "#000000")}
+    for name, (marker, fill) in ends.items():
+        at = [0.0] if name == "start" else []
+        ax.plot(at, at, marker, color="#000000", markersize=4, markerfacecolor=fill, label=name)
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(True, color="#eeeeee", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -57,6 +63,9 @@ def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
 
 def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
     """Draw one solution into an empty figure: gait diagrams and paths, intact and under each damage."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     motions = {str(problem.body): problem.motion(solution)}
     for scenario in problem.scenarios:
         motions[f"without {scenario}"] = problem.motion(solution, scenario)
@@ -70,7 +79,15 @@ def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
         if i:
             ax.tick_params(axis="y", labelsize=5)
     axes[-1].set_xlim(0, max(DURATION, *(float(motion.time[-1]) for motion in motions.values())))
-    axes[-1].set_xlabel("time, s (dotted: the controller stops)")
+    axes[0].set_ylabel("leg")
+    axes[-1].set_xlabel("time, s")
+    handles = [
+        Patch(color="#000000", label=f"foot on the floor, {problem.body}"),
+        Patch(color="#0072B2", label="foot on the floor, damaged"),
+        Patch(color="#dddddd", label="leg is missing"),
+        Line2D([], [], color="#888888", linewidth=0.8, linestyle=":", label="the controller stops"),
+    ]
+    left.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7)
     left.suptitle("feet on the floor", fontsize=10)
     ax = right.subplots()
     draw_paths(ax, motions)

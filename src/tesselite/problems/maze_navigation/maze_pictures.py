@@ -27,7 +27,19 @@ _WALL = "#222222"
 _PATH = "#D55E00"
 _EXCITES, _INHIBITS = "#0072B2", "#D55E00"
 _SLICES = ("#0072B2", "#009E73", "#E69F00", "#CC79A7")
+_START, _GOAL = "#0072B2", "#D55E00"
 _PATHS_SHOWN = 300
+_DISTANCE = "smallest distance to the goal, units"
+
+
+def _add_legend(where: Any, *more: Any) -> None:
+    """Say below a figure what start and goal look like, and what else was drawn."""
+    from matplotlib.lines import Line2D
+
+    start = Line2D([], [], linestyle="", marker="o", markerfacecolor="none", color=_START, label="start")
+    goal = Line2D([], [], linestyle="", marker="x", color=_GOAL, markeredgewidth=2, label="goal")
+    handles = [start, goal, *more]
+    where.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=8)
 
 
 def draw_world(ax: Any, world: World) -> None:
@@ -43,10 +55,8 @@ def draw_world(ax: Any, world: World) -> None:
         interpolation="nearest",
         zorder=2,
     )
-    ax.add_patch(
-        Circle((world.start[0], world.start[1]), world.radius, fill=False, color="#0072B2", linewidth=1.2, zorder=4)
-    )
-    ax.plot(*world.goal, marker="x", color="#D55E00", markersize=7, markeredgewidth=2, zorder=4)
+    ax.add_patch(Circle(tuple(world.start[:2]), world.radius, fill=False, color=_START, linewidth=1.2, zorder=4))
+    ax.plot(*world.goal, marker="x", color=_GOAL, markersize=7, markeredgewidth=2, zorder=4)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
 
 
@@ -132,6 +142,8 @@ def draw_best_paths(made: Any, problem: Maze, solutions: Any, threads: int | Non
 
     All solutions are evaluated in every world. Returns the smallest distance in each, by name ("open": the search's).
     """
+    from matplotlib.lines import Line2D
+
     names: tuple[str | None, ...] = (None, *problem.scenarios)
     columns = min(6, len(names))
     axes = made.subplots(-(-len(names) // columns), columns, squeeze=False).ravel()
@@ -145,17 +157,19 @@ def draw_best_paths(made: Any, problem: Maze, solutions: Any, threads: int | Non
         ax.plot(path[: reached + 1, 0], path[: reached + 1, 1], color=_PATH, linewidth=1, zorder=3)
         shown = name or "open"
         best[shown] = float(fitness[winner])
-        ax.set_title(f"{shown}: {best[shown]:.1f}", fontsize=9)
+        ax.set_title(f"{shown}: {best[shown]:.1f} units", fontsize=8)
     for ax in axes[len(names) :]:
         ax.set_axis_off()
+    _add_legend(made, Line2D([], [], color=_PATH, linewidth=1, label="path, until it is nearest to the goal"))
     return best
 
 
 def draw_network(ax: Any, network: Description) -> None:
     """Draw a network: inputs on the left, outputs on the right, hidden neurons by their distance from an output.
 
-    Blue connections excite, orange ones inhibit; width is weight. What cannot act is pale.
+    Blue connections excite, orange ones inhibit; width is weight. What cannot act is pale. A legend says so.
     """
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Circle, FancyArrowPatch
 
     place = _places(network)
@@ -198,6 +212,12 @@ def draw_network(ax: Any, network: Description) -> None:
     ax.set(xlim=(-0.22, 1.22), ylim=(-0.06, 1.06), aspect="equal")
     ax.set_axis_off()
     ax.set_title(str(network).splitlines()[0], fontsize=9)
+    lines = {"weight +1": (_EXCITES, 1.4), "weight \N{MINUS SIGN}1": (_INHIBITS, 1.4), "weight +0.2": (_EXCITES, 0.6)}
+    handles = [Line2D([], [], color=colour, linewidth=width, label=name) for name, (colour, width) in lines.items()]
+    look: dict[str, Any] = {"linestyle": "", "marker": "o", "markersize": 9, "markerfacecolor": "white"}
+    handles.append(Line2D([], [], color="black", label="neuron with its bias", **look))
+    handles.append(Line2D([], [], color="#bbbbbb", label="without effect", **look))
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=5, frameon=False, fontsize=7)
 
 
 def _places(network: Description) -> dict[int, tuple[float, float]]:
@@ -249,7 +269,8 @@ def draw_run(problem: Maze, archive: Any, folder: Path, kind: str) -> list[Path]
             ax.set_title(
                 f"{problem.name}: trajectories of {len(order):,} of {len(elites):,} elites, from best to worst"
             )
-        made.colorbar(shown, ax=ax, label="smallest distance to the goal", shrink=0.85)
+        made.colorbar(shown, ax=ax, label=_DISTANCE, shrink=0.85).solids.set_alpha(1.0)
+        _add_legend(made)
         files.append(save(made, folder / f"maze-elites.{kind}"))
     if elites.features.shape[1] == 2:
         with figure(6.4, 5.6) as made:
@@ -258,9 +279,9 @@ def draw_run(problem: Maze, archive: Any, folder: Path, kind: str) -> list[Path]
     solutions = elites.solutions
     if len(solutions) > 10_000:  # as many as the paper assesses
         solutions = solutions[np.random.default_rng(0).choice(len(solutions), 10_000, replace=False)]
-    with figure(12.0, 6.6) as made:
+    with figure(9.0, 5.8) as made:
         draw_best_paths(made, problem, solutions)
-        made.suptitle(f"{problem.name}: the best path in each environment, and how near it comes")
+        made.suptitle(f"{problem.name}: the best path in each environment, and its smallest distance to the goal")
         files.append(save(made, folder / f"maze-best-paths.{kind}"))
     with figure(6.4, 4.8) as made:
         draw_network(made.subplots(), problem.solutions.describe(elites.solutions[int(np.argmin(elites.fitness))]))
@@ -270,13 +291,12 @@ def draw_run(problem: Maze, archive: Any, folder: Path, kind: str) -> list[Path]
 
 def _with_niches(made: Any, ax: Any, problem: Maze, archive: Any) -> Any:
     """The niches of a 2D archive, coloured by fitness, under the walls of the maze."""
-    from tesselite.report.archive_map import paint_niches
+    from tesselite.report.archive_map import draw_niches as draw_filled
+    from tesselite.report.colouring import Colouring
 
-    height, width = problem.world.walls.shape
-    image = paint_niches(archive, archive.elites().fitness)[::-1]  # its row 0 is the largest y, the maze's the smallest
-    ax.set_facecolor("#f2f2f2")
-    shown = ax.imshow(image, extent=(0, width, height, 0), cmap=_COLOURS, interpolation="nearest", zorder=1)
+    shown = draw_filled(ax, archive, Colouring.of(archive), y_down=True)
     draw_world(ax, problem.world)
     ax.set_title(f"{problem.name}: {len(archive):,} of {archive.n_niches:,} niches filled")
-    made.colorbar(shown, ax=ax, label="smallest distance to the goal", shrink=0.85)
+    made.colorbar(shown, ax=ax, label=_DISTANCE, shrink=0.85)
+    _add_legend(made)
     return made
