@@ -7,7 +7,7 @@ DOCS := .venv/.docs
 CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
 CRASHES := dask_cluster farm fuzz_files kills resume soak untrusted worker_runs
 
-.PHONY: demo test test-slow test-crashes test-bounds lint format docs bench reproduction clean dist
+.PHONY: demo test test-slow test-crashes test-bounds test-lowest lint format docs bench reproduction clean dist
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -27,6 +27,15 @@ test-crashes: $(TOOLS)
 # The core with kernels that check the bounds of every array; they have a cache of their own.
 test-bounds: $(TOOLS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(CORE:%=tests/test_%.py)
+
+# The quick tests with the lowest versions that pyproject.toml allows. Old releases beside newer ones of what they use
+# themselves warn of deprecations, which are no errors here. TESTS chooses some: make test-lowest TESTS=tests/test_grid.py
+test-lowest:
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e '.[dev]'
+	.venv-lowest/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning $(TESTS)
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
@@ -90,5 +99,5 @@ $(DOCS): $(PACKAGE)
 	touch $@
 
 clean:
-	rm -rf .venv .venv-bench .venv-dist .venv-smoke dist build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-dist .venv-lowest .venv-smoke dist build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

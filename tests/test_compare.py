@@ -259,7 +259,20 @@ def test_box_plots_have_a_column_for_each_setting_with_its_drawing():
             if line.get_color() == "black" and len(line.get_ydata()) == 2 and line.get_linewidth() == 1.3
         ]
         assert medians == [4, 1]
-        assert "higher is better" in made.axes[4].get_ylabel()
+        assert "higher is better" in made.get_supylabel()
+
+
+def test_many_settings_stand_in_rows():
+    settings = {name: [1.0] for name in ("training", *map(str, range(1, 17)))}
+    with figure(7.2, 8.1) as made:
+        draw_best(made, Comparison((Group("a", "A", (trial("a", 0, settings),)),)))
+        made.draw_without_rendering()
+        shown = [ax for ax in made.axes if ax.axison]
+        assert [ax.get_title() for ax in shown] == ["training", *map(str, range(1, 17))]
+        tops = sorted({round(ax.get_position().y1, 2) for ax in shown}, reverse=True)
+        assert [sum(round(ax.get_position().y1, 2) == top for ax in shown) for top in tops] == [6, 6, 5]
+        assert len({ax.get_ylim() for ax in shown}) == 1
+        assert all(ax.get_tightbbox().width / made.dpi < 1.3 for ax in shown)
 
 
 def test_quality_figure_draws_the_medians():

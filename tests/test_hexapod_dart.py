@@ -1,4 +1,4 @@
-"""Our engine against DART itself, step by step. Slow; needs the package dartpy (`pip install tesselite[dart]`)."""
+"""Our engine against DART itself, step by step. Slow; needs the package dartpy (`pip install dartpy`)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ def test_paths_end_where_the_robot_does_and_say_how(motion):
         ax = made.subplots()
         draw_paths(ax, {"intact": motion, "without leg 5": fallen})
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert texts == ["intact: 0.21 m/s", "without leg 5: the body touched the floor"]
+        assert texts[:2] == ["intact: 0.21 m/s", "without leg 5: the body touched the floor"]
+        assert texts[2:] == ["start", "end", "end, invalid"]
         x, y = ax.lines[0].get_data()
         np.testing.assert_array_equal(x, motion.positions[:, 0])
         np.testing.assert_array_equal(y, motion.positions[:, 1])

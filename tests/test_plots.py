@@ -13,6 +13,7 @@ import tesselite as tl
 from report_runs import bowl_run, walk
 from tesselite.assessment.scenarios import assess_run
 from tesselite.cli.app import app
+from tesselite.report.run_figures import plot_archive
 
 SPACE = tl.FeatureSpace({"mass": (1, 100), "height": (0, 2)}, scales={"mass": "log"})
 
@@ -175,8 +176,68 @@ def test_niches(tmp_path):
         assert ax.collections[1].get_offsets().tolist() == voronoi.centroids.tolist()
     many = tl.VoronoiTessellation(tl.FeatureSpace.unit(3), [[0.5, 0.1, 0.1], [0.5, 0.9, 0.5], [0.5, 0.5, 0.9]])
     assert tl.plots.niches(many, axes()).get_xlabel() == "f1"
-    with pytest.raises(ValueError, match="expected Voronoi niches"):
-        tl.plots.niches(tl.GridTessellation(tl.FeatureSpace.unit(3), 2), axes())
+    cells = tl.plots.niches(tl.GridTessellation(tl.FeatureSpace.unit(3), [2, 3, 5]), axes())
+    assert (cells.get_xlabel(), cells.get_ylabel()) == ("f1", "f2")  # the features with most cells
+    np.testing.assert_allclose([part[0][0] for part in cells.collections[0].get_segments()], [0, 1 / 3, 2 / 3, 1])
+
+
+@pytest.mark.parametrize(
+    ("tessellation", "borders"),
+    [
+        (tl.GridTessellation(tl.FeatureSpace({"m": (1, 100)}, scales={"m": "log"}), 2), [1, 10, 100]),
+        (tl.GridTessellation(tl.FeatureSpace({"m": (0, 4)}), 4, cells="released"), [0, 0.5, 1.5, 2.5, 4]),
+        (tl.VoronoiTessellation(tl.FeatureSpace({"m": (0, 4)}), [[1.0], [3.5]]), [0, 2.25, 4]),
+    ],
+)
+def test_niches_of_one_feature_are_intervals(tessellation, borders):
+    ax = tl.plots.niches(tessellation, axes())
+    np.testing.assert_allclose([part[0][0] for part in ax.collections[0].get_segments()], borders, rtol=1e-3)
+
+
+PLOTS = (tl.plots.archive, tl.plots.parallel_axes, tl.plots.expected_quality, tl.plots.best_performance)
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+@pytest.mark.parametrize("features", [1, 2, 3])
+@pytest.mark.parametrize("fitness", [[-1.7e308, 0.0, 1.7e308], [1e-310, 2e-310, 3e-310], [1e9, 1e9 + 1, 1e9 + 2]])
+def test_fitness_of_any_size(plot, features, fitness):
+    archive = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(features), 4), 1)
+    archive.add([[0.1], [0.2], [0.3]], fitness, [[0.1] * features, [0.4] * features, [0.9] * features])
+    made = Figure()
+    ax = plot(archive, made.subplots())
+    made.draw_without_rendering()  # warnings are errors
+    labels = " ".join(at.get_ylabel() + at.get_xlabel() for at in made.axes)
+    assert ("in 1e308" in labels) == (fitness[-1] > 1e300)
+    offsets = [axis.get_offset_text().get_text() for at in made.axes for axis in (at.xaxis, at.yaxis)]
+    assert not any("+" in text for text in offsets), offsets
+    assert ax in made.axes
+
+
+def test_an_empty_archive_and_one_limit_of_colours():
+    empty = tl.Archive(tl.GridTessellation(SPACE, 2), 1)
+    made = Figure()
+    tl.plots.archive(empty, made.subplots(), color="evaluation", vmin=2)
+    made.draw_without_rendering()
+    with pytest.raises(ValueError, match="source: expected at least one valid elite in 'training', got none"):
+        tl.plots.expected_quality(empty, axes())
+
+
+def test_best_performance_of_some_settings(folders):
+    ax = tl.plots.best_performance(folders, axes(), settings=["night", "training"])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["night", "training"]
+    with pytest.raises(ValueError, match=r"settings: expected names among training, ice, night, got \['day'\]"):
+        tl.plots.best_performance(folders, axes(), settings=["day"])
+
+
+def test_a_map_says_why_it_is_painted(tmp_path, monkeypatch):
+    archive, said = small(tl.GridTessellation(SPACE, 2)), []
+    (file,) = plot_archive(archive, tmp_path, "svg", "", say=said.append)
+    assert "<image" not in file.read_text().split("colorbar")[0].split('id="PolyCollection')[1].split("</g>")[0]
+    assert said == []
+    monkeypatch.setattr("tesselite.report.archive_map._MOST_POLYGONS", 2)
+    plot_archive(archive, tmp_path, "svg", "", say=said.append)
+    assert said == ["niches are pixels in archive.svg: there are more than 2"]
+    assert "<image" in file.read_text()
 
 
 def test_the_command_takes_a_saved_archive(tmp_path):

@@ -66,7 +66,7 @@ def test_without_plotly_no_work_is_done_for_a_page(tmp_path, monkeypatch, capsys
         main()
     assert (
         capsys.readouterr().err
-        == "Error: the interactive page needs Plotly: pip install plotly, or, in a clone, '.[report]'\n"
+        == "Error: the interactive page needs Plotly: pip install plotly (or, in a clone: pip install '.[report]')\n"
     )
     assert not (tmp_path / "run").exists()
 

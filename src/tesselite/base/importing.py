@@ -80,3 +80,8 @@ def name_of(value: object, module: str, attribute: str) -> str | None:
     """The module:attribute by which every process finds this value; None if there is none."""
     found = getattr(sys.modules.get(module), attribute, None)
     return f"{module}:{attribute}" if module not in ("__main__", "__mp_main__") and found is value else None
+
+
+def how_to_install(package: str, extra: str) -> str:
+    """Commands that install a package of an extra, whether tesselite is installed or used from a clone."""
+    return f"pip install {package} (or, in a clone: pip install '.[{extra}]')"

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.base.importing import how_to_install
 from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
@@ -57,7 +58,7 @@ def optimum(seed: int) -> tuple[Floats, Floats]:
     try:
         import cma
     except ImportError:
-        raise ImportError("this figure needs the package cma: pip install 'tesselite[concept]'") from None
+        raise ImportError(f"this figure needs the package cma: {how_to_install('cma', 'concept')}") from None
     options = {"bounds": [-_BOUND, _BOUND], "seed": seed + 1, "verbose": -9, "popsize": 24, "maxfevals": 3000}
     strategy = cma.CMAEvolutionStrategy([-2.0, -2.0], 2.0, options)
     means = [np.array(strategy.mean)]

@@ -45,7 +45,9 @@ class Colouring:
         unit = unit_of(values, *[[limit] for limit in (vmin, vmax) if limit is not None])
         if unit != 1.0:
             vmin, vmax = (None if limit is None else limit / unit for limit in (vmin, vmax))
-            values = (values / unit).clip(None if vmin is None else vmin - 1.0, None if vmax is None else vmax + 1.0)
+            values = (values / unit).clip(
+                -np.inf if vmin is None else vmin - 1.0, np.inf if vmax is None else vmax + 1.0
+            )
         return cls(values, with_unit(str(label), unit), chosen, vmin, vmax)
 
     @property

@@ -161,7 +161,7 @@ def draw_best(
     settings = comparison.settings
     data = {name: [comparison.bests(group, name) for group in comparison.groups] for name in settings}
     panels: list[str | None] = [*settings, *[None] * overall]
-    boxes = []
+    boxes: list[Any] = []
     for name, (above, ax) in zip(
         panels, _panels_in_rows(made, len(panels), drawn=draw_scenario is not None), strict=True
     ):

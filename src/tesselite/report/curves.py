@@ -62,8 +62,10 @@ def from_zero(ax: Any, values: Any) -> None:
         ax.ticklabel_format(axis="y", useOffset=False)
     if not len(values) or values.min() < 0.0:
         return
-    if values.max() > 50.0 * max(np.median(values), 1e-3):
-        ax.set_yscale("symlog", linthresh=0.01)
+    positive = values[values > 0.0]
+    if len(positive) and values.max() > 50.0 * np.median(values):
+        smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * float(values.max()))
+        ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
     ax.set_ylim(bottom=0.0)
 
 

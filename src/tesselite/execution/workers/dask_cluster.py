@@ -1,4 +1,4 @@
-"""Workers on a Dask cluster: one that runs already, or one of processes on this machine. Needs `tesselite[dask]`.
+"""Workers on a Dask cluster: one that runs already, or one of processes on this machine. Needs `distributed`.
 
 The problem reaches every worker, also those that join later, by a plugin; tasks carry rows only. The scheduler holds no
 more than two tasks a worker, and no results.
@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from tesselite.base.checks import checked_processes
+from tesselite.base.importing import how_to_install
 from tesselite.base.numbers import shown
 from tesselite.execution.workers.payload import Payload, remembered
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
@@ -346,5 +347,5 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise ValueError("dask: needs the extra tesselite[dask] (pip install 'tesselite[dask]')") from None
+        raise ValueError(f"dask: needs the package distributed: {how_to_install('distributed', 'dask')}") from None
     return distributed

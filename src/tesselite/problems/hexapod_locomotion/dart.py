@@ -1,6 +1,6 @@
 """The `dart` engine: the same robot, from the same table, in DART, the paper's own physics engine.
 
-It needs the package `dartpy` (`pip install tesselite[dart]`) and is some 370 times slower than `kinematic`; it is for
+It needs the package `dartpy` (`pip install dartpy`) and is some 370 times slower than `kinematic`; it is for
 anyone who wants to check ours or to trust nothing but the original. The rules that end an episode are those of
 `kinematic`, but for the turn of more than 2 rad in a step: that is the limit of our arithmetic, not of DART's.
 DART: Lee et al. (2018), "DART: Dynamic Animation and Robotics Toolkit", JOSS 3(22).
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.importing import how_to_install
 from tesselite.problems.hexapod_locomotion import lockstep
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, targets
@@ -27,7 +28,7 @@ def load_dartpy() -> Any:
         import dartpy
     except ImportError as error:
         raise ImportError(
-            "engine 'dart' needs the package dartpy: pip install tesselite[dart] (engine 'kinematic' needs nothing)"
+            f"engine 'dart' needs the package dartpy: {how_to_install('dartpy', 'dart')}; 'kinematic' needs nothing"
         ) from error
     return dartpy
 

@@ -21,6 +21,13 @@ def _outcome(motion: Motion) -> str:
     return f"{motion.speed:.2f} m/s" if motion.reason is None else motion.reason
 
 
+def _colour(number: int) -> str:
+    """The colour of a motion: black for the first, which is intact, in all panels."""
+    from tesselite.report.style import LINES
+
+    return "#000000" if number == 0 else LINES[(number - 1) % (len(LINES) - 1)]
+
+
 def draw_gait(ax: Any, motion: Motion, *, colour: str = "#0072B2", named: bool = True) -> None:
     """Draw a gait diagram into the axes: for each leg, a bar while its foot touches the floor."""
     last = len(motion.time) - 1
@@ -42,10 +49,8 @@ def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
 
     An empty circle is the start, a full one the end, and a cross the end of an invalid path.
     """
-    from tesselite.report.style import LINES
-
     for i, (name, motion) in enumerate(motions.items()):
-        colour = "#000000" if i == 0 else LINES[(i - 1) % (len(LINES) - 1)]
+        colour = _colour(i)
         x, y = motion.positions[:, 0], motion.positions[:, 1]
         ax.plot(x, y, color=colour, linewidth=2.0 if i == 0 else 1.2, label=f"{name}: {_outcome(motion)}")
         ax.plot(x[-1:], y[-1:], "o" if motion.reason is None else "x", color=colour, markersize=5)
@@ -58,7 +63,7 @@ def draw_paths(ax: Any, motions: Mapping[str, Motion]) -> None:
     ax.set_axisbelow(True)
     ax.set_xlabel("forward, m")
     ax.set_ylabel("left, m")
-    ax.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
+    ax.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2)
 
 
 def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
@@ -68,13 +73,15 @@ def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
 
     motions = {str(problem.body): problem.motion(solution)}
     for scenario in problem.scenarios:
-        motions[f"without {scenario}"] = problem.motion(solution, scenario)
+        motion = problem.motion(solution, scenario)
+        gone = [LEGS[leg].place for leg in motion.body.missing if leg not in problem.body.missing]
+        motions[f"without {scenario}" + (f" ({gone[0]})" if gone else "")] = motion
     left, right = made.subfigures(1, 2, width_ratios=(1.0, 1.15))
     axes = left.subplots(
         1 + N_LEGS, 1, sharex=True, gridspec_kw={"height_ratios": [1.9, *[1.0] * N_LEGS]}, squeeze=False
     )[:, 0]
     for i, (ax, (name, motion)) in enumerate(zip(axes, motions.items(), strict=True)):
-        draw_gait(ax, motion, named=i == 0, colour="#000000" if i == 0 else "#0072B2")
+        draw_gait(ax, motion, named=i == 0, colour=_colour(i))
         ax.set_title(f"{name}: {_outcome(motion)}", fontsize=8, loc="left", pad=2)
         if i:
             ax.tick_params(axis="y", labelsize=5)
@@ -82,12 +89,11 @@ def draw_walk(made: Any, problem: Hexapod, solution: Any, title: str) -> None:
     axes[0].set_ylabel("leg")
     axes[-1].set_xlabel("time, s")
     handles = [
-        Patch(color="#000000", label=f"foot on the floor, {problem.body}"),
-        Patch(color="#0072B2", label="foot on the floor, damaged"),
+        Patch(color="#000000", label="foot on the floor"),
         Patch(color="#dddddd", label="leg is missing"),
         Line2D([], [], color="#888888", linewidth=0.8, linestyle=":", label="the controller stops"),
     ]
-    left.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=7)
+    left.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=7)
     left.suptitle("feet on the floor", fontsize=10)
     ax = right.subplots()
     draw_paths(ax, motions)

@@ -181,7 +181,7 @@ def hexapod(
     "duty": the six duty factors (6D). "phase": the phases of the 12 joints (12D; the paper's). "amplitude": their
     amplitudes (12D; what the released code takes). "amplitude-phase": both (24D). "controller": all 36 values.
     `missing`: legs that the robot walks without from the start. `engine`: "kinematic" (ours) or "dart" (the paper's;
-    needs tesselite[dart]). `released`: round fitness and duty factors as the released experiment does. `real`: any
+    needs dartpy). `released`: round fitness and duty factors as the released experiment does. `real`: any
     values in [0, 1] are solutions, and act as their nearest levels. ValueError for anything else.
     """
     return Hexapod(descriptor, missing=missing, engine=engine, released=released, real=real)

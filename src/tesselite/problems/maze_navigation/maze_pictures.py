@@ -55,7 +55,9 @@ def draw_world(ax: Any, world: World) -> None:
         interpolation="nearest",
         zorder=2,
     )
-    ax.add_patch(Circle(tuple(world.start[:2]), world.radius, fill=False, color=_START, linewidth=1.2, zorder=4))
+    ax.add_patch(
+        Circle((world.start[0], world.start[1]), world.radius, fill=False, color=_START, linewidth=1.2, zorder=4)
+    )
     ax.plot(*world.goal, marker="x", color=_GOAL, markersize=7, markeredgewidth=2, zorder=4)
     ax.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
 

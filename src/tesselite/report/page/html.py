@@ -16,6 +16,7 @@ from typing import Any
 from tesselite import __version__
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
+from tesselite.base.importing import how_to_install
 from tesselite.report.page.packed_arrays import PackedArrays, document_text, packed_text
 from tesselite.report.page.run_data import RunData, archive_data, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
@@ -127,7 +128,7 @@ def plotly_bundle() -> Path:
     package = importlib.util.find_spec("plotly")  # not imported: only a file of it is needed
     bundle = Path(package.origin).parent / "package_data" / "plotly.min.js" if package and package.origin else None
     if bundle is None or not bundle.exists():
-        raise ValueError("the interactive page needs Plotly: pip install plotly, or, in a clone, '.[report]'")
+        raise ValueError(f"the interactive page needs Plotly: {how_to_install('plotly', 'report')}")
     return bundle
 
 
