@@ -189,3 +189,31 @@ def test_the_command_line_takes_a_start_and_says_it_again(tmp_path, monkeypatch)
         refused = CliRunner().invoke(app, ["run", "sphere:4", "--start", wrong, "-o", "never", *options])
         assert refused.exit_code != 0
         assert not (tmp_path / "never").exists()
+
+
+def test_odd_tables_say_what_is_wrong_with_them(tmp_path):
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "words.csv").write_text("x0,x1,x2\n0.1,0.2,0.3\n0.1,tall,0.3\n")
+    for name, said in {"empty.csv": "found no 'x0'", "words.csv": "the column 'x1': could not convert"}.items():
+        with pytest.raises(ValueError, match=rf"{name}: .*{said}"):
+            tl.run(make(), grid=[3, 3], evaluations=100, start=tmp_path / name)
+
+
+def test_texts_that_look_like_formulas_survive_an_export_to_csv(tmp_path):
+    """Spreadsheets would run them, so they have an apostrophe there, which is not part of the solution."""
+
+    @tl.problem(
+        solutions=tl.Product(x=tl.Box(2), m=tl.Categorical(["steel", "=oak"])),
+        features={"a": (0, 1)},
+    )
+    def beam(s):
+        return float(s.m == "=oak"), (s.x[0],)
+
+    run(beam, grid=5, evaluations=100, initial=50, seed=1, out=tmp_path / "run")
+    from tesselite.cli.app import app
+
+    said = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "-o", str(tmp_path / "beams.csv")])
+    assert said.exit_code == 0, said.output
+    assert "'=oak" in (tmp_path / "beams.csv").read_text()
+    elites = tl.Archive.load(tmp_path / "run").elites().solutions
+    assert (Start.of(tmp_path / "beams.csv", beam.solutions).rows == elites).all()

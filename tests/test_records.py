@@ -275,3 +275,21 @@ def test_the_page_shows_single_records(done):
     assert any("path is an array" in note for note in described["notes"])
     assert shown["sound"]["labels"] == ["no", "yes"]
     assert set(shown["label"]["labels"]) == set(done.archive.elites().records["label"])
+
+
+def test_texts_that_no_file_can_hold_are_refused_before_they_are_kept(tmp_path):
+    """Half a character (a lone surrogate), in a record or in a reason, must not make the run's files fail."""
+
+    @tl.problem(solutions=tl.Box(2, 0, 1), features={"a": (0, 1)}, records={"label": str})
+    def half(x):
+        if x[0] > 0.7:
+            raise tl.Invalid("broken \ud800")
+        return x[0], (x[1],), {"label": "\udc00" if x[0] > 0.4 else "é"}
+
+    ended = tl.run(half, grid=4, evaluations=300, initial=50, seed=1, out=tmp_path / "run", history=True)
+    reasons = set(tl.Archive.load(tmp_path / "run").invalid)
+    assert reasons == {
+        "broken ?",
+        "wrong records: expected label to be Unicode, got half a character (a surrogate)",
+    }
+    assert set(ended.history(["reason"])["reason"].to_pylist()) == {"", *reasons}

@@ -38,7 +38,12 @@ class Invalid(Exception):
     def reason(self) -> str:
         """The first line of the text."""
         lines = str(self).strip().splitlines()
-        return lines[0][:_LONGEST] if lines else MARKED_INVALID
+        return _as_unicode(lines[0][:_LONGEST]) if lines else MARKED_INVALID
+
+
+def _as_unicode(text: str) -> str:
+    """A text that a file can hold: without halves of characters."""
+    return text.encode(errors="replace").decode()
 
 
 def reason_of(error: BaseException) -> str:
@@ -148,7 +153,7 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
     for i, reason in evaluated.reasons.items():
         if not isinstance(i, int | np.integer) or not 0 <= i < n:
             raise ValueError(f"evaluation: expected reasons of rows 0 to {n - 1}, got one of {i!r}")
-        reasons[int(i)] = str(reason)
+        reasons[int(i)] = _as_unicode(str(reason))
     finite = np.isfinite(fitness) & np.isfinite(features).all(axis=1)
     for i in np.flatnonzero(finite & ~valid).tolist():
         reasons.setdefault(i, MARKED_INVALID)

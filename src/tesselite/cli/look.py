@@ -87,6 +87,11 @@ def show_info(path: Path, as_json: bool) -> None:
         typer.echo(one_line(f"  {name:12} {text}"))
 
 
+def _size(n_bytes: int) -> str:
+    """Bytes for people."""
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
+
+
 def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """A run as JSON and as lines for people."""
     from tesselite.archive.history import HISTORY, HistorySize
@@ -132,7 +137,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     if plan.history:
         size = HistorySize.of(path)
         about["history"] = {"evaluations": size.evaluations, "parts": size.parts, "bytes": size.n_bytes}
-        lines.append(("history", f"{size.evaluations:,} evaluations, {size.n_bytes / 1e6:,.1f} MB in {path / HISTORY}"))
+        lines.append(("history", f"{size.evaluations:,} evaluations, {_size(size.n_bytes)} in {path / HISTORY}"))
     if stopped := stored.stopped(done):
         about["stopped"] = stopped
         lines.append(("stopped early", one_line(stopped)))

@@ -21,6 +21,7 @@ from tesselite.base.arrow import is_text as holds_text
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checks import is_whole
 from tesselite.base.checksum import is_intact, sealed
+from tesselite.base.spreadsheets import from_text
 from tesselite.spaces.solutions import Rows, SolutionSpace
 from tesselite.spaces.variables import Variable, is_text, row_of, value_names
 
@@ -130,8 +131,9 @@ def _from_parquet(path: Path, space: SolutionSpace) -> Rows:
 def _from_csv(path: Path, space: SolutionSpace) -> Rows:
     """A table with a header, as `tesselite export --to csv` writes it."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
-        header, *rows = csv.reader(stream)
-    return _by_name(header, space, lambda name: [row[header.index(name)] for row in rows if row])
+        header, *rows = list(csv.reader(stream)) or [[]]
+    header = list(map(from_text, header))
+    return _by_name(header, space, lambda name: [from_text(row[header.index(name)]) for row in rows if row])
 
 
 def _by_name(known: list[str], space: SolutionSpace, column: Callable[[str], Any]) -> Rows:
@@ -144,5 +146,8 @@ def _by_name(known: list[str], space: SolutionSpace, column: Callable[[str], Any
             raise ValueError(f"expected a column for each value of a solution, found no {name!r}")
         if is_text(variables):
             return np.stack([row_of(text, space.width) for text in column(name)])
-        columns.append(variables[j].read(column(name)) if variables else np.asarray(column(name), dtype=np.float64))
+        try:
+            columns.append(variables[j].read(column(name)) if variables else np.asarray(column(name), dtype=np.float64))
+        except ValueError as error:
+            raise ValueError(f"the column {name!r}: {error}") from None
     return np.column_stack(columns)

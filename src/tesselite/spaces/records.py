@@ -61,7 +61,9 @@ class Record:
         if not fits or (self.kind == "str" and not all(isinstance(text, str) for text in array.ravel().tolist())):
             raise ValueError(f"records: expected {expected}, got {array.shape} of {array.dtype}")
         if self.kind == "int" and n and array.size and np.abs(array).max() > _MOST:
-            raise ValueError(f"records: expected {self.name} up to 2^53, got {shown(array.max())}")
+            raise ValueError(f"records: expected {self.name} up to 2^53, got a larger number")
+        if self.kind == "str" and not all(map(_is_unicode, array.ravel().tolist())):
+            raise ValueError(f"records: expected {self.name} to be Unicode, got half a character (a surrogate)")
         return array.astype(_KINDS[self.kind][0])
 
 
@@ -145,6 +147,15 @@ class Records:
 
 
 NO_RECORDS = Records()
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a file can hold a text."""
+    try:
+        text.encode()
+        return True
+    except UnicodeEncodeError:
+        return False
 
 
 def _field(name: Any, kind: Any) -> Record:
