@@ -111,3 +111,11 @@ def test_the_command_line(tmp_path, monkeypatch):
 def test_wrong_options_are_refused(options, said):
     with pytest.raises(ValueError, match=said):
         tl.illuminate(make(), **options, **SETTINGS)
+
+
+@pytest.mark.parametrize("said", [True, np.True_])
+def test_true_stops_and_other_values_do_not(said):
+    how = {**SETTINGS, "evaluations": 400}
+    assert run(make(), progress=lambda here: said, **how).evaluations == 50
+    for other in (1, "yes", None, np.False_):
+        assert run(make(), progress=lambda here, other=other: other, **how).evaluations == 400

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tesselite.archive.archive import Archive
 from tesselite.archive.history import HistoryFolder, load_history
 from tesselite.base.interruption import noted_signals
@@ -250,7 +252,7 @@ def carry_on(
                 if stopping or keeper.is_due():
                     keeper.save(run)
                 display.searching(run, run.evaluations)
-                if progress and calls.reached(run.evaluations) and progress(run) is True:
+                if progress and calls.reached(run.evaluations) and _is_true(progress(run)):
                     run.stopped = run.stopped or "the callback said so"
                 if run.stopped and run.evaluations < run.budget:
                     log.info("stopped at %d evaluations: %s", run.evaluations, one_line(run.stopped))
@@ -264,6 +266,11 @@ def carry_on(
                 run.stopped = ""
         keeper.save(run)
     return _ended(run)
+
+
+def _is_true(said: object) -> bool:
+    """Whether a callback returned True, NumPy's included; other values, such as a count, do not stop a run."""
+    return isinstance(said, bool | np.bool_) and bool(said)
 
 
 def _ended(run: Run) -> Run:
