@@ -240,6 +240,29 @@ class Claim:
         return tuple(dict.fromkeys(pair for statement in self.statements for pair in statement.pairs))
 
 
+def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]], fixed: str) -> list[Claim]:
+    """What section VI says of the clustering's iterations; `as_precise(n)` are the statements for n against 200."""
+    changed = "Before any trial with fewer iterations."
+    return [
+        Claim(
+            "The clustering does not need to be very precise with thousands of niches.",
+            "VI",
+            f"1 and 10 iterations against 200, {rule}",
+            (*as_precise(1), *as_precise(10)),
+            fixed,
+            changed,
+        ),
+        Claim(
+            "Beyond the paper's words: random samples as centroids, without any clustering, are as good.",
+            "VI",
+            "the same with 0 iterations",
+            as_precise(0),
+            fixed,
+            changed,
+        ),
+    ]
+
+
 def verdict(findings: Sequence[Finding]) -> str:
     """All hold: agrees. Some hold and some fail: mixed. Some fail, none holds: disagrees. Otherwise underpowered."""
     holds = [finding.holds for finding in findings]

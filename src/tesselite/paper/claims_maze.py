@@ -16,6 +16,7 @@ from tesselite.paper.claim_rules import (
     OneElite,
     above,
     alike,
+    claims_of_iterations,
     share,
     times,
 )
@@ -221,8 +222,6 @@ SAMPLER_MAZE_CLAIMS = [
     ),
 ]
 
-_IMPRECISE = "Before any trial with fewer iterations."
-
 
 def _as_precise(iterations: int) -> tuple[Contrast, ...]:
     """In the best distance and in the share of filled niches as with 200 iterations."""
@@ -236,25 +235,12 @@ def _as_precise(iterations: int) -> tuple[Contrast, ...]:
     )
 
 
-ITERATIONS_MAZE_CLAIMS = [
-    Claim(
-        "The clustering does not need to be very precise with thousands of niches.",
-        "VI",
-        "1 and 10 iterations against 200, in 2D and 50D: best distance in the median environment equivalent within 2 "
-        "units, share of filled niches within a tenth",
-        (*_as_precise(1), *_as_precise(10)),
-        _ADDED,
-        _IMPRECISE,
-    ),
-    Claim(
-        "Beyond the paper's words: random samples as centroids, without any clustering, are as good.",
-        "VI",
-        "the same with 0 iterations",
-        _as_precise(0),
-        _ADDED,
-        _IMPRECISE,
-    ),
-]
+ITERATIONS_MAZE_CLAIMS = claims_of_iterations(
+    "in 2D and 50D: best distance in the median environment equivalent within 2 units, share of filled niches within a "
+    "tenth",
+    _as_precise,
+    _ADDED,
+)
 
 _NORMS = tuple((f"{name}-p2", f"{name}-p0.5") for name in ("50d", "250d", "1000d"))
 

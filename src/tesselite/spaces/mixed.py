@@ -24,13 +24,11 @@ STEP = 0.1  # mean length of a step of a whole number, as a share of its range
 ISO, LINE = 0.01, 0.2  # of iso+line for real values, as `variation.iso_line` has them
 
 
-class Discrete:
-    """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
+class _FloatRows:
+    """Rows of float64 between bounds."""
 
     low: npt.NDArray[np.float64]
     high: npt.NDArray[np.float64]
-    genes: int
-    """How many things in a row can change by themselves: its values, or the order as a whole."""
 
     @property
     def width(self) -> int:
@@ -41,6 +39,13 @@ class Discrete:
     def dtype(self) -> np.dtype[Any]:
         """Rows are float64."""
         return np.dtype(np.float64)
+
+
+class Discrete(_FloatRows):
+    """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
+
+    genes: int
+    """How many things in a row can change by themselves: its values, or the order as a whole."""
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n random solutions, shape (n, width)."""
@@ -242,7 +247,7 @@ class Decoded(dict[str, Any]):
             raise AttributeError(f"the solution has no {name!r}; it has {', '.join(self)}") from None
 
 
-class Product:
+class Product(_FloatRows):
     """Solutions of several parts by name: `Product(x=Box(3), material=Categorical(["steel", "oak"]))`.
 
     The function gets a `Decoded` solution; a part of one value is that value itself. Offspring have two parents: real
@@ -266,16 +271,6 @@ class Product:
         self._places = {name: slice(a, b) for name, a, b in zip(parts, starts, ends, strict=True)}
         self.low = np.concatenate([part.low for part in parts.values()])
         self.high = np.concatenate([part.high for part in parts.values()])
-
-    @property
-    def width(self) -> int:
-        """Number of values in a row."""
-        return len(self.low)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Rows are float64."""
-        return np.dtype(np.float64)
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n solutions, each part as its space does."""

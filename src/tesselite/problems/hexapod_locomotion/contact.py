@@ -82,6 +82,18 @@ def lanes_in(word: int, state: int) -> int:
 
 
 @kernel(forceinline=True)
+def solve_two(kxx: Any, kxy: Any, kyy: Any, rx: Any, ry: Any) -> Any:
+    """The solution of K d = r, 2 x 2.
+
+    Not Cramer's rule: with two feet down K is nearly singular, and only elimination keeps the residual small.
+    """
+    ixx = 1.0 / kxx
+    f = kxy * ixx
+    dy = (ry - f * rx) / (kyy - f * kxy)
+    return (rx - kxy * dy) * ixx, dy
+
+
+@kernel(forceinline=True)
 def _add_normal(w: Any, a: Any, b: Any, u: Any, sums: Any) -> Any:
     """Add a normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
@@ -134,11 +146,7 @@ def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     else:
         rx -= swb * iz * rz
         ry += swa * iz * rz
-    # Elimination, not Cramer's rule: with two feet down this 2 x 2 is nearly singular.
-    ixx = 1.0 / kxx
-    f = kxy * ixx
-    dy = (ry - f * rx) / (kyy - f * kxy)
-    dx = (rx - kxy * dy) * ixx
+    dx, dy = solve_two(kxx, kxy, kyy, rx, ry)
     dz = (rz - swb * dx + swa * dy) * iz
     if refine:
         dz = oz + dz
@@ -267,10 +275,7 @@ def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any
     kxx = jxx + mz * z + swbb - mz * mz * iy - cx * cx * iw - swb * swb * iz
     kyy = jyy + mz * z + swaa - mz * mz * ix - cy * cy * iw - swa * swa * iz
     kxy = jxy - swab - cx * cy * iw + swb * swa * iz
-    ixx = 1.0 / kxx
-    f = kxy * ixx
-    dy = (ry - f * rx) / (kyy - f * kxy)
-    dx = (rx - kxy * dy) * ixx
+    dx, dy = solve_two(kxx, kxy, kyy, rx, ry)
     dw = (gw - cx * dx - cy * dy) * iw
     dgx = (fx - mz * dy - hp * dw) * ix
     dgy = (fy + mz * dx - hq * dw) * iy

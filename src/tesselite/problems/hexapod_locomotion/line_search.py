@@ -111,11 +111,7 @@ def _solve_states(p: Floats, line: Floats, n: int) -> Any:
     kxy = hxy + swb * swa * iz
     rx -= swb * iz * rz
     ry += swa * iz * rz
-    # Not Cramer's rule: with two feet down the 2 x 2 is nearly singular, and only elimination keeps the residual small.
-    ixx = 1.0 / kxx
-    f = kxy * ixx
-    dy = (ry - f * rx) / (kyy - f * kxy)
-    dx = (rx - kxy * dy) * ixx
+    dx, dy = ct.solve_two(kxx, kxy, kyy, rx, ry)
     dz = (rz - swb * dx + swa * dy) * iz
     dw = (gw - cx * dx - cy * dy) * iw
     dgx = (fx - mz * dy - hp * dw) * ix
