@@ -156,7 +156,8 @@ def nearest(points, centroids, kinds, p):
 
 
 def index_kinds(d, p):
-    return ["brute", "tree", "around"] + (["panels", "principal"] if p == 2.0 else [])
+    table = [None, "table"] if d == 2 and p == 2.0 else [None]
+    return ["brute", "tree", "around", *table, *(["panels", "principal"] if p == 2.0 else [])]
 
 
 def axes_of(kinds):
@@ -168,7 +169,20 @@ def axes_of(kinds):
 @given(
     seed=st.integers(0, 2**32 - 1),
     kinds=st.sampled_from(
-        [(1,), (1, 0), (1, 1), (0, 2), (1, 2), (2, 1, 0), (1, 0, 1), (1, 1, 1), (2, 0, 2, 1), (0, 1, 1, 0, 1), (1,) * 5]
+        [
+            (1,),
+            (1, 0),
+            (1, 1),
+            (0, 2),
+            (1, 2),
+            (0, 2, 1),
+            (2, 1, 0),
+            (1, 0, 1),
+            (1, 1, 1),
+            (2, 0, 2, 1),
+            (0, 1, 1, 0, 1),
+            (1,) * 5,
+        ]
     ),
     k=st.sampled_from([4, 31, 257]),
     p=st.sampled_from([2.0, 1.0, 0.5, np.inf, 3.0]),
@@ -190,7 +204,7 @@ def test_look_up_agrees_with_the_definition_to_the_last_tie(seed, kinds, k, p, l
     points[points == 1.0] = 0.0 if 1 in kinds else 1.0
     with np.errstate(over="ignore"):
         expected = nearest(points, centroids, kinds, p)
-    for kind in index_kinds(d, p):
+    for kind in index_kinds(sum(kind != 2 for kind in kinds), p):
         index = build_index_for(space, centroids, p, kind)
         found = index.query(points)
         if p == 3.0:
@@ -411,6 +425,9 @@ def test_archives_are_saved_merged_and_projected(space, tmp_path):
     coarse = tl.project(found, tl.GridTessellation(space, [3, 3, 2]))
     assert 3 <= len(coarse) <= 18
     assert coarse.best.fitness == found.best.fitness
+    others = {"heading": tl.Periodic(0, 360), "kind": tl.Labels(MATERIALS[::-1]), "speed": (0, 2)}
+    with pytest.raises(ValueError, match="tessellation: expected one of"):
+        tl.project(found, tl.GridTessellation(tl.FeatureSpace(others), [3, 3, 2]))
     other = tl.illuminate(make_turning(turning, space), n_niches=30, evaluations=2000, seed=2)
     with pytest.raises(ValueError, match="same tessellation"):
         found.merge(other)

@@ -113,7 +113,7 @@ def project(
 
     Archives of different tessellations become comparable on a common one; the bounds of the features may differ. Where
     it has other features (another descriptor of the same task), give the `problem` that has them: the elites are
-    evaluated again. Raises ValueError if the features differ in their names and no such problem is given.
+    evaluated again. Raises ValueError if the features differ in their names or labels and no such problem is given.
 
     Example:
         >>> import tesselite as tl
@@ -132,7 +132,8 @@ def project(
             )
         common.add_evaluated(elites.solutions, problem.evaluate(elites.solutions, threads=threads), 0)
         return common
-    if archive.tessellation.space.names != tessellation.space.names:
+    ours, theirs = archive.tessellation.space, tessellation.space
+    if (ours.names, ours.labels) != (theirs.names, theirs.labels):
         raise ValueError(
             f"tessellation: expected one of {archive.tessellation.space!r}, got one of {tessellation.space!r}; "
             "give a problem that has these features, and the elites are evaluated again"

@@ -187,6 +187,7 @@ def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) ->
     """
     space, centroids = tessellation.space, tessellation.centroids
     suspect = (space.high - space.low >= 2.0) & (centroids >= 0.0).all(axis=0) & (centroids <= 1.0).all(axis=0)
+    suspect &= ~space.labelled
     if suspect.any():
         i = int(suspect.argmax())
         say(

@@ -326,7 +326,7 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     ours = not run.plan.is_own and run.plan.emitter != VARY
     scratch = search_for(problem, search.archive.tessellation, search.emitter if ours else None, 1, 0)
     space = search.archive.tessellation.space
-    middle = (space.low + space.high) / 2
+    middle = np.where(space.labelled, 0.0, (space.low + space.high) / 2)
     solution = scratch.ask(1)
     scratch.tell([0.0], [middle])
     if in_process and isinstance(problem, CompiledProblem):

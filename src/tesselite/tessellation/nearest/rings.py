@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import LINE, NAMES, RING, axis_gap
 from tesselite.tessellation.nearest.index import Index, build_index
+from tesselite.tessellation.nearest.table import find_in_table, table_tables
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_MOST_RINGS = 4  # periodic features whose images are worth their number
+_MOST_VALUES = 1 << 24  # of images, 128 MB; beyond, all centroids are compared
 _HEADER, _ROW = 3, 6  # ints before those of features, and ints for each group of labels
 
 
@@ -60,6 +62,30 @@ def images_of(unit_centroids: Floats, periodic: npt.NDArray[np.bool_]) -> Floats
         other[..., j] += np.where(other[..., j] < 0.5, 1.0, -1.0)
         images = np.concatenate([images, other], axis=1)
     return np.ascontiguousarray(images.reshape(-1, unit_centroids.shape[1]))
+
+
+def _near_square(images: Floats) -> Ints:
+    """Of the images (n, 2) of centroids, those that can be nearest to a point of the unit square.
+
+    No point of the square is farther from its nearest image than a lattice of points can be, and half a step of it.
+    """
+    side = max(1, int(len(images) ** 0.5))
+    places = (np.arange(side) + 0.5) / side
+    lattice = np.array(np.meshgrid(places, places)).reshape(2, -1).T
+    gaps = lattice - images[build_index(images, kind="tree").query(lattice)]
+    reach = float(np.sqrt((gaps * gaps).sum(axis=1).max())) + np.sqrt(0.5) / side + 1e-9
+    return np.flatnonzero(((images >= -reach) & (images <= 1.0 + reach)).all(axis=1))
+
+
+def _look_up_images(rows: Floats, rings: npt.NDArray[np.bool_], p: float, kind: str | None) -> Lookup:
+    """The look-up of the images of centroids: by a table for two features, if one is periodic, or by any index."""
+    images = images_of(rows, rings)
+    if rings.any() and rows.shape[1] == 2 and p == 2.0 and kind in (None, "table"):
+        table = table_tables(images, _near_square(images))
+        if table is not None:
+            return Lookup(find_in_table, *table)
+        kind = "tree"
+    return build_index(images, p, kind).lookup
 
 
 @lookup_block
@@ -171,7 +197,7 @@ def group_of_labels(unit: Floats, space: FeatureSpace) -> Ints:
 
 def count_groups(space: FeatureSpace) -> int:
     """How many combinations of labels there are."""
-    return int(np.prod([len(labels) for labels in space.labels.values()], dtype=np.int64))
+    return math.prod(len(labels) for labels in space.labels.values())
 
 
 def build_index_for(space: FeatureSpace, unit_centroids: Floats, p: float = 2.0, kind: str | None = None) -> Index:
@@ -182,7 +208,7 @@ def build_index_for(space: FeatureSpace, unit_centroids: Floats, p: float = 2.0,
     if space.plain:
         return build_index(unit_centroids, p, kind)
     kept, rings = ~space.labelled, space.periodic[~space.labelled]
-    by_images = kind != "around" and rings.sum() <= _MOST_RINGS
+    by_images = kind != "around" and unit_centroids.size << int(rings.sum()) <= _MOST_VALUES
     centroids = on_rings(unit_centroids, space)
     groups = group_of_labels(centroids, space)
     parts, niches = [], []
@@ -190,7 +216,7 @@ def build_index_for(space: FeatureSpace, unit_centroids: Floats, p: float = 2.0,
         own = np.flatnonzero(groups == group)
         rows = np.ascontiguousarray(centroids[own][:, kept])
         if by_images:
-            parts.append(build_index(images_of(rows, rings), p, kind).lookup)
+            parts.append(_look_up_images(rows, rings, p, kind))
         else:
             kinds = np.where(rings, RING, LINE).astype(np.int64)
             parts.append(Lookup(find_around, np.concatenate([[p], rows.ravel()]), kinds))

@@ -180,20 +180,24 @@ def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, bucket
     return used
 
 
-def table_tables(centroids: Floats) -> tuple[Floats, Ints] | None:
-    """The flat tables for (k, 2) centroids of the unit square: a tree's, and then centroids and table.
+def table_tables(centroids: Floats, near: Ints | None = None) -> tuple[Floats, Ints] | None:
+    """The flat tables for (k, 2) centroids: a tree's, and then centroids and table.
 
-    The table is [side, heads, candidate ids]. None if it does not pay:
-    the centroids crowd so much that squares would have many candidates.
+    The table is [side, heads, candidate ids]. Centroids may lie outside the unit square; `near` (ascending) are those
+    that can be nearest to a point inside, all by default. None if a table does not pay: the centroids crowd so much
+    that squares would have many candidates.
     """
-    k = len(centroids)
+    near = np.arange(len(centroids)) if near is None else near
+    k = len(near)
     # Finer squares have fewer candidates; a million centroids must not need more than some hundred megabytes.
     per_centroid = 3.0 if k <= 30_000 else 2.0 if k <= 300_000 else 1.5
     side = min(max(int(per_centroid * k**0.5), 1), 4096)
     buckets = max(int(k**0.5), 1)
     starts = np.empty(buckets * buckets + 1, np.int64)
     members = np.empty(k, np.int64)
-    bucket_sort(centroids, buckets, starts, members)
+    # What lies outside is put into the buckets at the border: it is farther than these say, and found with them.
+    bucket_sort(np.ascontiguousarray(centroids[near]), buckets, starts, members)
+    members = near[members]
     heads = np.empty(2 * side * side, np.int64)
     ids = np.empty(4 * side * side + 64, np.int64)
     if np.diff(starts).max() > 256:
