@@ -624,10 +624,10 @@ def test_a_thread_of_the_loop_that_fails_leaves_nobody_waiting(monkeypatch):
     crew.wait_for_work(crew.new_control(), 0)
     run, ended = loop._run_batches, []
 
-    def failing(leader, scratch, *task):
-        if leader:
-            return run(leader, scratch, *task)
-        control = task[-1].control
+    def failing(leads, parts, scratch, batch, elites, stretch, evaluated):
+        if leads:
+            return run(leads, parts, scratch, batch, elites, stretch, evaluated)
+        control = stretch.control
         while crew.claim(control) < 0:
             if not crew.wait_for_work(control, 0):
                 return None  # too late for this stretch
