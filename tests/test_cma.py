@@ -340,6 +340,17 @@ def test_thresholds_move_with_the_elites():
     np.testing.assert_array_equal(thresholds.judge(20, np.array([8, 1]), np.array([1.0, 1.0]), 0.0), [0.5, 1.0])
 
 
+def test_thresholds_of_niches_that_became_more_since_the_last_batch():
+    """The emitter knows the number of before, 5; elites moved to 7, and rows go to 6 and 9."""
+    thresholds = Thresholds(0.5)
+    thresholds.judge(5, np.array([4]), np.array([2.0]), 0.0)
+    thresholds.renumber(np.array([4]), np.array([7]))
+    worth = thresholds.judge(5, np.array([6, 7]), np.array([3.0, 3.0]), 0.0)
+    np.testing.assert_array_equal(worth, [3.0, 2.0])
+    np.testing.assert_array_equal(thresholds.judge(10, np.array([9, 6]), np.array([1.0, 2.0]), 0.0), [1.0, 0.5])
+    assert [thresholds.value(niche) for niche in (6, 7, 9)] == [1.75, 2.0, 0.5]
+
+
 @pytest.mark.parametrize("text", ALL)
 def test_a_search_goes_on_with_other_niches(tmp_path, text):
     """Also from a checkpoint that was written right after the change."""

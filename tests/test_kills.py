@@ -18,6 +18,7 @@ import worker_problems
 from hill_runs import make
 from tesselite import Archive
 from tesselite.archive import history
+from tesselite.emitters.names import by_name
 from tesselite.execution.log import EvaluationLog
 from tesselite.runs.run import replay, resume, run
 
@@ -27,7 +28,8 @@ history._PART_ROWS = 64
 how = {"evaluations": 300, "initial": 100, "batch_size": 100, "seed": 5, "threads": 1}
 how |= {"n_niches": 20} if kind == "cvt" else {"grid": [4, 4]}
 problem = make()
-if kind in ("workers", "asynchronous"):
+on_workers = kind in ("workers", "asynchronous", "emitters")
+if on_workers:
     problem, how["evaluations"] = worker_problems.faulty, 200
 if kind == "asynchronous":  # which saves after every result here
     how |= {"asynchronous": True, "evaluations": 60, "initial": 30}
@@ -36,12 +38,14 @@ if kind == "asynchronous":  # which saves after every result here
         how |= {"evaluations": 30, "initial": 15}
 if kept:
     how["history"] = True
+if kind == "emitters":
+    how |= {"emitter": by_name("bandit:cma_mae:emitters=2,batch=10+cma_me:emitters=2,batch=10"), "batch_size": 20}
 events = ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod", "os.truncate")
 
 def workers(n):
     # A thread, which is there at once, or every tenth time a process: none of them touches the folder.
     on = 1 if n % 10 == 0 else lambda: ThreadPoolExecutor(1)
-    return {"workers": on} if kind in ("workers", "asynchronous") else {}
+    return {"workers": on} if on_workers else {}
 
 def start(folder, n):
     run(problem, out=folder, checkpoint_seconds=0.0, **workers(n), **how)
@@ -128,10 +132,11 @@ if __name__ == "__main__":
         ("grid with history", 50),
         ("workers with history", 50),
         ("asynchronous with history", 40),
+        ("emitters", 40),
     ],
 )
 def test_a_kill_at_any_file_event_loses_nothing(tmp_path, kind, least):
-    """Alone, on workers in batches, and on workers without: at least so many events were there."""
+    """Alone, on workers in batches (with emitters that learn, too) and without: at least so many events were there."""
     done = subprocess.run(
         [sys.executable, "-c", KILLING, str(tmp_path), kind],
         capture_output=True,

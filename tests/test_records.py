@@ -293,3 +293,10 @@ def test_texts_that_no_file_can_hold_are_refused_before_they_are_kept(tmp_path):
         "wrong records: expected label to be Unicode, got half a character (a surrogate)",
     }
     assert set(ended.history(["reason"])["reason"].to_pylist()) == {"", *reasons}
+
+
+@pytest.mark.parametrize("kind", [tl.dns(40), tl.nslc(40, k=5), tl.rts(40)], ids=["dns", "nslc", "rts"])
+def test_members_of_a_population_keep_their_records(kind):
+    """Also when others are dropped and they move up."""
+    options = {name: value for name, value in SETTINGS.items() if name != "grid"}
+    check(run(gear(), tessellation=kind, **options).archive, 40)

@@ -83,6 +83,14 @@ def test_loading_an_archive_gives_back_what_was_saved(cvt_run, tmp_path):
             assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
 
 
+def test_a_folder_named_like_an_address_of_the_network_is_a_folder(tmp_path, monkeypatch):
+    """Arrow takes relative names with a colon for addresses."""
+    monkeypatch.chdir(tmp_path)
+    whole = run(make(), out="local:2", grid=4, evaluations=300, initial=100, seed=5)
+    assert resume("local:2", make(), evaluations=400).evaluations == 400
+    assert load_archive("local:2/archive.parquet").best_fitness >= whole.archive.best_fitness
+
+
 def test_an_empty_archive_and_features_with_awkward_names_are_kept(tmp_path):
     space = tl.FeatureSpace({"niche": (0, 1), "solution": (0, 1), "größe, m": (0, 1)})
     archive = tl.Archive(tl.GridTessellation(space, 2), 2, direction="min")

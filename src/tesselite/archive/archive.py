@@ -360,7 +360,7 @@ class Archive(EliteRows):
 
     def competitors(self) -> tuple[Floats, Floats, Ints]:
         """Signed fitness (n,), unit-scaled features (n, d) and evaluations (n,) of all elites, in order of filling."""
-        features = self._features[: self._n]
+        features = self._features[: self._n, : self.tessellation.space.n]  # records are beside them
         return (
             self.sign * self._fitness[: self._n],
             self.tessellation.space.to_unit(features),

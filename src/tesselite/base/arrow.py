@@ -151,7 +151,7 @@ def read_parquet(path: Path, *, foreign: bool = False) -> tuple[Any, dict[str, A
 
     check_regular(path)
     try:
-        with pq.ParquetFile(path, thrift_string_size_limit=2**31 - 1) as file:
+        with pq.ParquetFile(path.absolute(), thrift_string_size_limit=2**31 - 1) as file:
             table = file.read()
         about = (table.schema.metadata or {}).get(_KEY)
         described = None if about is None else json.loads(about)
@@ -172,7 +172,7 @@ def read_about(path: Path) -> dict[str, Any]:
 
     try:
         check_regular(path)
-        described = json.loads(pq.read_metadata(path).metadata[_KEY])
+        described = json.loads(pq.read_metadata(path.absolute()).metadata[_KEY])
     except (pa.ArrowException, OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}
     return described if isinstance(described, dict) else {}

@@ -53,15 +53,14 @@ BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
         *(_lp(function) for function in ("sphere", "rastrigin", "plateau", "flat")),
-        *(_lp("sphere", features) for features in (10, 20, 50)),
-        *(_lp(function, 10) for function in ("rastrigin", "flat")),
+        *(_lp(function, features) for function in ("sphere", "rastrigin", "flat") for features in (10, 20, 50)),
         Benchmark("arm", "Arm repertoire, 100 joints", "arm_repertoire:100", sigma=0.1),
         Benchmark("spiral", "Archimedean spiral", "spiral:angle", evaluations=100_000, sigma=0.01),
         Benchmark(
             "hexapod",
             "Hexapod, duty factors",
             "hexapod:duty,real=yes",
-            evaluations=108_000,
+            evaluations=500_000,
             grid=None,
             sigma=0.05,
             cma="alpha=0.1,cm=1,sigma=0.2",
@@ -88,6 +87,10 @@ ALGORITHMS = {
     "cma_me": ("CMA-ME (improvement)", "cma_me:sigma={sigma}"),
     "cma_mae_published": ("CMA-MAE as published", "cma_mae:sigma={sigma},cm=1,mirrored=0,anti=0"),
     "cma_mae": ("CMA-MAE", "cma_mae:{cma}"),
+    "cma_mae_default": ("CMA-MAE, default settings", "cma_mae:sigma={sigma}"),
+    "cma_mae_short": ("CMA-MAE, settings for short runs", "cma_mae:sigma={sigma},alpha=0.1,cm=1,anti=0"),
+    "mixture": ("CMA-MAE and iso+line, 4 to 1", "mixture:0.8@cma_mae:{cma},emitters=12+0.2@iso_line:{small},0.2"),
+    "bandit": ("CMA-MAE and iso+line, bandit", "bandit:cma_mae:{cma}+iso_line:{sigma},0.2"),
     PAPER: ("MAP-Elites with the paper's operator", ""),
 }
 """By name the label of each algorithm and its emitter, as `tesselite run --emitter` takes it."""
@@ -146,7 +149,11 @@ def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations
     cvt = benchmark.grid is None
     # The mean of a strategy learns the more slowly, the longer it has: see docs/benchmarks.md.
     cm = 0.3 if budget > LONG // 2 else 0.5
-    words = {"sigma": f"{benchmark.sigma:g}", "cma": benchmark.cma or f"sigma={benchmark.sigma:g},cm={cm:g}"}
+    words = {
+        "sigma": f"{benchmark.sigma:g}",
+        "small": f"{benchmark.sigma / 5:g}",
+        "cma": benchmark.cma or f"sigma={benchmark.sigma:g},cm={cm:g}",
+    }
     problem, variation = benchmark.problem, emitter.format(**words) or None
     if name == PAPER and benchmark.paper:
         problem, variation = benchmark.paper

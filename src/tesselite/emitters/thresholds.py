@@ -26,6 +26,7 @@ class Thresholds:
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
         self._n_niches = 0
+        self._highest = 0  # as many niches as any number that is known asks for
         self._n = 0
         self._niches, self._values = np.empty(0, np.int64), np.empty(0)
         self._index = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -43,7 +44,9 @@ class Thresholds:
 
         `least` is the threshold of a niche that has accepted nothing. -inf where the niche is -1.
         """
-        self._reserve(n_niches, len(niches))
+        # Niches that grow may have become more since the emitter was asked.
+        self._highest = max(self._highest, n_niches, int(niches.max(initial=-1)) + 1)
+        self._reserve(self._highest, len(niches))
         worth = np.empty(len(niches))
         self._n = judge(self.alpha, least, niches, fitness, *self._index, self._n, self._niches, self._values, worth)
         return worth
@@ -76,6 +79,7 @@ class Thresholds:
         """Take back what `state` returned."""
         self._niches, self._values = state["niches"].astype(np.int64), state["thresholds"].astype(np.float64)
         self._n, self._n_niches = len(self._niches), 0
+        self._highest = int(self._niches.max(initial=-1)) + 1
 
 
 @kernel(allocates=False)

@@ -42,6 +42,10 @@ from tesselite.tessellation.revision import Revision
 _OPTIONAL = ("start", "records", "stall", "history")  # parts of a plan that a file has only if there are some
 _ISLANDS_HISTORY = 10**9  # bytes
 VARY = "vary"  # what a space of solutions does itself
+_NEEDS_NO_MEMORY = {  # executions, and why an emitter that learns cannot be there
+    Asynchronous.kind: "which asks for more before all results of a batch are known",
+    Islands.kind: "where each island would learn on its own",
+}
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,12 @@ class Plan:
         niches = niches.checked(problem.features, seed)
         # Before there are niches: whatever is wrong with the options of the search shows now.
         trial = search_for(problem, Provisional(problem.features), emitter, initial, seed)
-        for way in (Asynchronous.kind, Islands.kind):
+        for way, why in _NEEDS_NO_MEMORY.items():
             if execution.kind == way and not getattr(trial.emitter, way):
-                raise ValueError(f"emitter: {trial.emitter} does not work with {way}; leave one of them out")
+                raise ValueError(
+                    f"emitter: {trial.emitter} does not work with {way}, {why}; use batches (the default, also on "
+                    "workers) or an emitter without memory, such as uniform"
+                )
         if execution.kind == Islands.kind and niches.revision is not None:
             raise ValueError("islands: need the same niches from beginning to end; leave them out, or choose others")
         execution = execution.settled(evaluations)
