@@ -144,6 +144,22 @@ def test_improvement_is_against_the_elite_of_before_or_the_floor():
         assert archive.add(np.zeros((1, 1)), [0.0], [[0.1]]).improvement is None
 
 
-def test_a_name_that_is_misspelt_leads_to_all_names():
-    with pytest.raises(ValueError, match=r"expected one of gaussian.*, got 'cma_mea'; emitters are .*cma_mae"):
-        by_name("cma_mea:alpha=0.1")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "cma_mea:alpha=0.1",
+            r"emitter: expected an emitter \(.*cma_mae.*\) or an operator \(gaussian.*\), got 'cma_mea'",
+        ),
+        ("cma_mea:alpha=0.1", r"did you mean 'cma_mae'\?$"),
+        ("mixture:0.5@cma_mae+0.5@iso_lin:0.1", r"got 'iso_lin'; did you mean 'iso_line'\?$"),
+        ("zzz", r"got 'zzz'$"),
+        ("cma_mae:emiters=3", r"got 'emiters=3'; did you mean 'emitters'\?$"),
+        ("cma_mae:mirrored=no", "mirrored: expected 0 or 1, got 'no'"),
+        ("cma_mae:anti=2", "anti: expected 0 or 1, got 2"),
+        ("bandit:cma_mae", "emitters: expected a list of at least two emitters, got 1$"),
+    ],
+)
+def test_a_name_or_an_option_that_is_misspelt_leads_to_the_right_one(text, message):
+    with pytest.raises(ValueError, match=message):
+        by_name(text)

@@ -88,7 +88,7 @@ def test_a_folder_named_like_an_address_of_the_network_is_a_folder(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     whole = run(make(), out="local:2", grid=4, evaluations=300, initial=100, seed=5)
     assert resume("local:2", make(), evaluations=400).evaluations == 400
-    assert load_archive("local:2/archive.parquet").best_fitness >= whole.archive.best_fitness
+    assert load_archive(Path("local:2/archive.parquet")).best_fitness >= whole.archive.best_fitness
 
 
 def test_an_empty_archive_and_features_with_awkward_names_are_kept(tmp_path):

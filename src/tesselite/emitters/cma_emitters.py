@@ -65,7 +65,7 @@ class Cma(Emitter):
         if covariance is not None and covariance not in COVARIANCES:
             raise ValueError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
         self.covariance = covariance
-        self.mirrored, self.anti = bool(mirrored), bool(anti)
+        self.mirrored, self.anti = _yes_or_no("mirrored", mirrored), _yes_or_no("anti", anti)
         self.batch_size = self.emitters * self.batch
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
@@ -373,7 +373,8 @@ def cma_mae(
 
     `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
     strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
-    its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. `covariance` is "full"
+    its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. For short runs with two
+    or three features `alpha=0.1, cm=1, anti=False` is often best; with many features it fails. `covariance` is "full"
     (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
     is where thresholds begin, the least fitness of interest: by default the problem's floor; while no elite is better
     than that, as far below the worst elites (the 5 % quantile) as the best is above them, at most.
@@ -417,6 +418,12 @@ def cma_me(
         mirrored=mirrored,
         anti=anti,
     )
+
+
+def _yes_or_no(name: str, value: bool) -> bool:
+    if value not in (0, 1):
+        raise ValueError(f"{name}: expected 0 or 1, got {value!r}")
+    return bool(value)
 
 
 def _between(name: str, value: float, low: float, high: float) -> float:

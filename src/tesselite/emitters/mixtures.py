@@ -140,7 +140,8 @@ class Bandit(Mixture):
 
     def __init__(self, emitters: Sequence[Emitter]) -> None:
         if isinstance(emitters, Emitter | Mapping) or len(emitters) < 2:
-            raise ValueError(f"emitters: expected a list of at least two, got {shown(emitters)}")
+            got = shown(emitters) if isinstance(emitters, Emitter | Mapping) else len(emitters)
+            raise ValueError(f"emitters: expected a list of at least two emitters, got {got}")
         super().__init__(dict.fromkeys(emitters, 1.0))
         if len(self.parts) < len(emitters):
             raise ValueError("emitters: expected different ones, got the same object twice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from collections.abc import Callable
@@ -35,9 +36,18 @@ def by_name(text: str) -> Emitter:
         return _several(name, rest)
     try:
         return uniform(operators.by_name(text))
-    except operators.UnknownOperator as error:
-        emitters = ", ".join([*_WITH_OPERATOR, *_WITH_OPTIONS, *_OF_SEVERAL])
-        raise ValueError(f"{error}; emitters are {emitters}") from None
+    except operators.UnknownOperator:
+        emitters = [*_WITH_OPERATOR, *_WITH_OPTIONS, *_OF_SEVERAL]
+        raise ValueError(
+            f"emitter: expected an emitter ({', '.join(emitters)}) or an operator ({', '.join(operators.NAMES)}), "
+            f"got {name!r}{_suggestion(name, [*emitters, *operators.NAMES])}"
+        ) from None
+
+
+def _suggestion(word: str, known: list[str]) -> str:
+    """The end of a message that names the known word that is most like this one, if any is."""
+    alike = difflib.get_close_matches(word, known, 1)
+    return f"; did you mean {alike[0]!r}?" if alike else ""
 
 
 def is_emitter(text: str) -> bool:
@@ -72,7 +82,10 @@ def _with_options(name: str, text: str) -> Emitter:
         if not equals and i == 0:
             option, value = known[0], word
         if option not in known or not value:
-            raise ValueError(f"emitter: expected options of {name} as NAME=VALUE ({', '.join(known)}), got {word!r}")
+            raise ValueError(
+                f"emitter: expected options of {name} as NAME=VALUE ({', '.join(known)}), got {word!r}"
+                + ("" if option in known else _suggestion(option, known))
+            )
         options[option] = _value(value)
     return make(**options)
 

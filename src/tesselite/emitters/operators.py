@@ -277,6 +277,9 @@ _BY_NAME: dict[str, Callable[..., Operator]] = {
 }
 
 
+NAMES = tuple(_BY_NAME)
+
+
 class UnknownOperator(ValueError):
     """No operator has this name."""
 

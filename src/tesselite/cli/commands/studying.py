@@ -71,7 +71,7 @@ class BenchOptions:
         typer.Argument(
             metavar="[BENCHMARK]...",
             help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50), "
-            "lp-rastrigin-10, lp-flat-10, arm, spiral, hexapod, maze. Default: all.",
+            "lp-rastrigin-10, lp-flat-10 (also -20, -50), arm, spiral, hexapod, maze. Default: all.",
         ),
     ] = None
     out: ResultsOption
@@ -81,7 +81,8 @@ class BenchOptions:
             "--algorithm",
             "-a",
             metavar="NAME",
-            help="gaussian, iso_line, cma_me, cma_mae, cma_mae_published, paper (the paper's operator, where there is "
+            help="gaussian, iso_line, cma_me, cma_mae, cma_mae_default, cma_mae_short, cma_mae_published, mixture, "
+            "bandit, paper (the paper's operator, where there is "
             "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
         ),
     ] = None
