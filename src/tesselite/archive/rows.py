@@ -157,8 +157,7 @@ class EliteRows:
             return
         n = len(rows)
         with uninterrupted(), self.one_at_a_time:
-            for name in _COLUMNS:
-                values = getattr(self, name)
+            for values in (*(getattr(self, name) for name in _COLUMNS), *self._texts.values()):
                 values[:n] = values[rows]
             self._n = n
             self._index = elitism.new_index(self.n_niches, len(self._fitness))

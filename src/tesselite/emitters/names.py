@@ -45,9 +45,9 @@ def by_name(text: str) -> Emitter:
 
 
 def _suggestion(word: str, known: list[str]) -> str:
-    """The end of a message that names the known word that is most like this one, if any is."""
-    alike = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean {alike[0]!r}?" if alike else ""
+    """The end of a message that names the known words that are most like this one, if any are."""
+    alike = difflib.get_close_matches(word, known, 2, 0.7)
+    return f"; did you mean {' or '.join(alike)}?" if alike else ""
 
 
 def is_emitter(text: str) -> bool:
