@@ -60,7 +60,7 @@ BENCHMARKS = {
             "hexapod",
             "Hexapod, duty factors",
             "hexapod:duty,real=yes",
-            evaluations=108_000,
+            evaluations=500_000,
             grid=None,
             sigma=0.05,
             cma="alpha=0.1,cm=1,sigma=0.2",
