@@ -115,16 +115,60 @@ def pyribs(size: int, d: int, mine: float) -> str:
     return f"{seconds:.2f} ({seconds / mine:.0f} x)"
 
 
+def local_competition(size: int) -> list[list[str]]:
+    """Batches of 200 into a full population, by novelty search with local competition; pyribs' archive beside it.
+
+    They do not do the same: ours ranks the whole population anew by NSGA-II, pyribs looks at the new rows alone and
+    adds those that are novel enough or better than their nearest.
+    """
+    rows = []
+    for d in (2, 36):
+        rng = np.random.default_rng(1)
+        ours = tl.nslc(size).revision
+        ours.begin(1)
+        state = [rng.random(size), rng.random((size, d)), np.arange(size)]
+        ours.select(*state, 0)
+        seconds = []
+        for i in range(4):
+            new = [rng.random(BATCH), rng.random((BATCH, d)), size + BATCH * i + np.arange(BATCH)]
+            state = [np.concatenate(both) for both in zip(state, new, strict=True)]
+            began = time.process_time()
+            kept = ours.select(*state, size)
+            seconds.append(time.process_time() - began)
+            state = [values[kept] for values in state]
+        mine = min(seconds[1:])
+        rows.append([str(d), f"{size:,}", f"{mine:.3f}", proximity(size, d, mine)])
+    return rows
+
+
+def proximity(size: int, d: int, mine: float) -> str:
+    """A batch into pyribs' archive for novelty search with local competition; "-" where pyribs is not installed."""
+    try:
+        from ribs.archives import ProximityArchive
+    except ImportError:
+        return "-"
+    rng = np.random.default_rng(1)
+    options = {"k_neighbors": 15, "novelty_threshold": 0.0, "local_competition": True}
+    archive = ProximityArchive(solution_dim=10, measure_dim=d, **options)
+    archive.add(rng.random((size, 10)), rng.random(size), rng.random((size, d)))
+    seconds = best(2, lambda i: archive.add(rng.random((BATCH, 10)), rng.random(BATCH), rng.random((BATCH, d))))
+    return f"{seconds:.3f} ({seconds / mine:.2f} x)"
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--niches", type=int, default=10_000)
     arguments.add_argument("--members", type=int, default=10_000)
+    arguments.add_argument("--local-members", type=int, default=2000)
     options = arguments.parse_args()
     print(table(["features", "niches", "elites", "expanding, s", "adaptive, s"], changes(options.niches)))
     print()
     head = ["features", "members", "tesselite, s a batch", "full matrix, s", "pyribs DNSArchive, s"]
     print(table(head, populations(options.members)))
+    print()
+    head = ["features", "members", "tesselite nslc, s a batch", "pyribs ProximityArchive, s"]
+    print(table(head, local_competition(options.local_members)))
 
 
 if __name__ == "__main__":

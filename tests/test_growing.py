@@ -481,3 +481,14 @@ def test_a_cvt_of_few_samples():
     ):
         with pytest.raises(ValueError, match=message):
             tl.expanding(**wrong)
+
+
+def test_before_there_are_bounds_nothing_is_outside():
+    far = tl.problem(solutions=tl.Box(2, 0, 1), features=OPEN)(lambda x: (1.0, (5000 * x[0], 1 + 70 * x[1])))
+    run = tl.run(far, tessellation=tl.expanding(9, every=600), evaluations=500, seed=1)
+    assert run.archive.out_of_bounds == 0
+    assert tl.illuminate(far, tessellation=tl.dns(50), evaluations=500, seed=1).out_of_bounds == 0
+    with pytest.raises(ValueError, match="outside: 'y' has an open bound, so that nothing is outside"):
+        tl.FeatureSpace({"x": (0, 1), "y": (0, None)}, outside="refuse")
+    assert tl.spread([[0.0], [1e100], [-1e100]]) == 1.0
+    assert tl.spread([[0.0, 0.0], [1e200, 1e200]]) is None  # the distance is infinite

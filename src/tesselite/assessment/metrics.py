@@ -47,8 +47,8 @@ def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None 
 
     `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means
     perfectly even. `p` is the order of the Minkowski distance, the shorter way round along periodic features and 1
-    between different labels. None where it is not defined: fewer than two points, or
-    all distances 0.
+    between different labels. None where it is not defined: fewer than two points, all distances 0, or one too large for
+    a number.
     """
     kinds = None
     if isinstance(points, Archive):
@@ -59,7 +59,7 @@ def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None 
         return None
     distances = nearest_distances(points, p, threads, kinds)
     largest = float(distances.max())
-    return float(distances.mean() / largest) if largest > 0.0 else None
+    return float(distances.mean() / largest) if 0.0 < largest < np.inf else None
 
 
 def measure(

@@ -102,7 +102,10 @@ class Plan:
                     "workers) or an emitter without memory, such as uniform"
                 )
         if execution.kind == Islands.kind and niches.revision is not None:
-            raise ValueError("islands: need the same niches from beginning to end; leave them out, or choose others")
+            raise ValueError(
+                f"islands: need the same niches from beginning to end, got {niches.label}; "
+                "leave islands out, or choose a fixed CVT or grid"
+            )
         execution = execution.settled(evaluations)
         if history and isinstance(execution, Islands):
             _check_islands_history(execution, RowKind.of(trial.archive))

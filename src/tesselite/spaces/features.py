@@ -195,7 +195,14 @@ class FeatureSpace:
             if not isinstance(outside, str) and name in rules and kind:
                 why = "periodic: nothing is outside" if kind == 1 else "labels: what is not one is always refused"
                 raise ValueError(f"outside: expected no rule for {name!r} ({why})")
-        return self.labelled | (np.array([rules.get(name) == "refuse" for name in self.names]) & ~self.periodic)
+        refuses = np.array([rules.get(name) == "refuse" for name in self.names])
+        unknown_bounds = refuses & np.isinf([self.low, self.high]).any(axis=0)
+        if unknown_bounds.any():
+            name = self.names[int(np.argmax(unknown_bounds))]
+            raise ValueError(
+                f"outside: {name!r} has an open bound, so that nothing is outside; give it, or leave 'refuse' out"
+            )
+        return self.labelled | (refuses & ~self.periodic)
 
     def outside_rules(self) -> dict[str, str]:
         """What `outside` was given, by name; empty if nothing is refused but what is not a label."""

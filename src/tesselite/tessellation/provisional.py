@@ -17,11 +17,13 @@ Floats = npt.NDArray[np.float64]
 class Provisional(Tessellation):
     """A niche for each different feature vector, so that no solution is lost before there are real niches.
 
-    Where bounds of `features` are open, those of `space` are made up, and rows outside them are not counted.
+    Where bounds of `features` are open, those of `space` are made up. Rows outside are not counted: there is no nearest
+    niche that they go to.
     """
 
     kind = "provisional"
     n_niches = 2**62
+    counts_outside = False
 
     def __init__(self, features: FeatureSpace) -> None:
         self.features = features
