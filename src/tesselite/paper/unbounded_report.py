@@ -107,7 +107,7 @@ def _task_table(task: Task, rows: Sequence[dict[str, Any]], table: Sequence[dict
 
 
 def _drawn(out: Path, tasks: Sequence[Task], table: Sequence[dict[str, Any]], kind: str) -> Path:
-    n_columns = min(4, len(tasks))
+    n_columns = min(3, len(tasks))
     n_rows = -(-len(tasks) // n_columns)
     with figure(4.2 * n_columns, 2.9 * n_rows) as made:
         axes = made.subplots(n_rows, n_columns, squeeze=False).ravel()
@@ -117,7 +117,8 @@ def _drawn(out: Path, tasks: Sequence[Task], table: Sequence[dict[str, Any]], ki
             ax.barh(labels, [row["coverage"] for row in of], color=LINES[0])
             spans = [(row["coverage, least"], row["coverage, most"]) for row in of]
             ax.hlines(labels, *zip(*spans, strict=True), color=LINES[6], lw=1.2)
-            ax.set(title=task.title, xlabel="coverage of common niches, median and range", xlim=(0.0, None))
+            ax.set(title=task.title, xlim=(0.0, None))
+            ax.set_xlabel("coverage of common niches, median and range", fontsize=8)
             ax.title.set_fontsize(9)
             ax.tick_params(axis="y", labelsize=7.5)
         for ax in axes[len(tasks) :]:
