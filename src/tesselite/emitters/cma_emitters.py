@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,16 @@ from tesselite.base.numbers import as_float
 from tesselite.base.seeds import Purpose, key
 from tesselite.base.standing_threads import in_parts
 from tesselite.compiled.fast_math import fill_normals
-from tesselite.emitters.cma_es import COVARIANCES, LARGEST_FULL, Covariance, Setting, Strategies, draw_index, draw_word
+from tesselite.emitters.cma_es import (
+    COVARIANCES,
+    LARGEST_FULL,
+    Covariance,
+    Setting,
+    Stack,
+    Strategies,
+    draw_index,
+    draw_word,
+)
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.thresholds import Thresholds
 from tesselite.spaces.solutions import Box, Reals, Rows, SolutionSpace
@@ -37,6 +46,18 @@ _WORTH_A_THREAD = 1_000_000  # multiplications, some 50 microseconds: waking a t
 _LINEAR = 30  # multiplications for each value of a sample without a full covariance
 
 _CLASS = np.array([0, 2, 1, -1])  # of rejected, new, improved and invalid rows
+
+
+class Whole(NamedTuple):
+    """What the compiled loop of generations works on: the state of all strategies, and their samples."""
+
+    setting: Setting
+    stack: Stack
+    key: np.uint64
+    samples: npt.NDArray[np.float64]  # (emitters, batch, n)
+    classes: npt.NDArray[np.int64]  # (emitters, batch)
+    values: npt.NDArray[np.float64]
+    restart: npt.NDArray[np.int64]  # (emitters,)
 
 
 class Cma(Emitter):
@@ -184,6 +205,23 @@ class Cma(Emitter):
         self._in_threads(work, start, stop)
         self._sampled[start:stop] = self._restart[start:stop] == 0  # the others are drawn when they begin anew
 
+    # -- what the compiled loop works on ---------------------------------------------------------------------------
+
+    @property
+    def is_between_generations(self) -> bool:
+        """Whether the next row that is given is the first of strategy 0."""
+        return self._at == 0
+
+    def in_whole(self) -> Whole:
+        """The arrays themselves."""
+        made = self._strategies
+        return Whole(made.setting, made.stack, self._key, self._rows, self._classes, self._values, self._restart)
+
+    def forget_samples(self) -> None:
+        """The strategies have learned since they were sampled, and nothing is out."""
+        self._sampled[:] = False
+        self._out = 0
+
     # -- what differs ----------------------------------------------------------------------------------------------
 
     def look_at(self, archive: Archive) -> None:
@@ -262,6 +300,13 @@ class CmaMae(Cma):
         rank = len(fitness) // 20  # a few elites may be far worse than all others
         bad = float(np.partition(fitness, rank)[rank])
         self._least = min(self._least, bad - ((best - bad) or abs(bad) or 1.0))
+
+    def first_threshold(self, archive: Archive) -> float | None:
+        """Where thresholds begin; None if that may change with the elites to come."""
+        self.look_at(archive)
+        if self.threshold_min is None and (archive.floor is None or self._least != self._sign * archive.floor):
+            return None
+        return self._least
 
     def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """The worth of a row is what it exceeds its niche's threshold by."""

@@ -82,6 +82,22 @@ class Stack(NamedTuple):
     y: Floats
 
 
+class Workspace(NamedTuple):
+    """Scratch of one thread."""
+
+    words: npt.NDArray[np.uint64]  # to draw from
+    radius: Floats
+    lanes: Floats
+    order: Ints  # of samples, the best first
+    weights: Floats
+    pull: Floats  # how much each drawn vector counts for the mean, with its sign
+    spread: Floats  # and for the covariance
+    mean_y: Floats
+    mean_z: Floats
+    chosen: Floats  # vectors that count for the covariance
+    scaled: Floats
+
+
 _KEPT = ("mean", "sigma", "path_c", "path_s", "age", "factored", "generation")
 
 
@@ -179,20 +195,65 @@ def _copy(name: str, given: npt.NDArray[Any], to: npt.NDArray[Any]) -> None:
 
 
 @kernel()
+def new_workspace(batch: int, drawn: int, w: int) -> Workspace:
+    """Scratch for strategies of so many samples, drawn vectors and padded values."""
+    words = drawn * w // 2
+    return Workspace(
+        np.empty(words, np.uint64),
+        np.empty(words),
+        np.empty(LANES),
+        np.empty(batch, np.int64),
+        np.empty(batch),
+        np.empty(drawn),
+        np.empty(drawn),
+        np.empty(w),
+        np.empty(w),
+        np.empty((drawn + 1, w)),
+        np.empty((drawn + 1, w)),
+    )
+
+
+@kernel()
 def sample(setting: Any, stack: Any, key: Any, start: int, stop: int, out: Any) -> None:
-    """Draw z, turn it into y = A z, and write m + sigma y, folded into the bounds, for strategies [start, stop)."""
+    """`sample_one` for strategies [start, stop)."""
+    work = new_workspace(setting.batch, stack.z.shape[1], stack.z.shape[2])
+    for i in range(start, stop):
+        sample_one(setting, stack, key, i, work, out)
+
+
+@kernel(allocates=False)
+def sample_one(setting: Any, stack: Any, key: Any, i: int, work: Any, out: Any) -> None:
+    """Draw z, turn it into y = A z, and write m + sigma y, folded into the bounds, for strategy i."""
     batch = setting.batch
     drawn, w = stack.z.shape[1], stack.z.shape[2]
     words = drawn * w // 2
-    scratch, radius, lanes = np.empty(words, np.uint64), np.empty(words), np.empty(LANES)
-    for i in range(start, stop):
-        own = random_word(key, np.uint64(i))
-        z = stack.z[i].reshape(drawn * w)
-        normals_of_words(own, np.uint64(stack.generation[i] * words), words, scratch, radius, z)
-        _transform(setting, stack, i, lanes)
-        for row in range(batch):
-            p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
-            _write(setting, stack, i, p, sign * stack.sigma[i], out, i * batch + row)
+    own = random_word(key, np.uint64(i))
+    z = stack.z[i].reshape(drawn * w)
+    normals_of_words(own, np.uint64(stack.generation[i] * words), words, work.words, work.radius, z)
+    _transform(setting, stack, i, work.lanes)
+    for row in range(batch):
+        p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
+        _write(setting, stack, i, p, sign * stack.sigma[i], out, i * batch + row)
+
+
+@kernel(allocates=False)
+def restart_at(setting: Any, stack: Any, i: int, solutions: Any, row: int) -> None:
+    """`Strategies.start` at a row of solutions (m, n), in the units of the space."""
+    n, w = setting.n, stack.mean.shape[1]
+    stack.sigma[i] = setting.sigma
+    stack.age[i] = stack.factored[i] = 0
+    height, factors = stack.matrix.shape[1], stack.factor.shape[1]
+    for j in range(w):
+        stack.mean[i, j] = solutions[row, j] / setting.unit[j] if j < n else 0.0
+        stack.path_c[i, j] = stack.path_s[i, j] = 0.0
+        for r in range(height):
+            stack.matrix[i, r, j] = 0.0
+        for r in range(factors):
+            stack.factor[i, r, j] = 0.0
+    if setting.covariance != _LIMITED:
+        for j in range(n):
+            r = j if setting.covariance == _FULL else 0
+            stack.matrix[i, r, j] = stack.factor[i, r, j] = 1.0
 
 
 @kernel(allocates=False)
@@ -259,47 +320,48 @@ def _inner(w: int, a: Any, at_a: int, b: Any, at_b: int, lanes: Any) -> float:
 def update(
     setting: Any, stack: Any, start: int, stop: int, classes: Any, values: Any, parents: Any, restart: Any
 ) -> None:
-    """`Strategies.update`."""
+    """`update_one` for strategies [start, stop)."""
+    work = new_workspace(setting.batch, stack.z.shape[1], stack.z.shape[2])
+    for i in range(start, stop):
+        if not update_one(setting, stack, i, work, classes, values, parents[i]):
+            restart[i] = 1
+
+
+@kernel(allocates=False)
+def update_one(setting: Any, stack: Any, i: int, work: Any, classes: Any, values: Any, mu: int) -> bool:
+    """`Strategies.update` of strategy i, of whose samples the mu best count; False if it has to begin anew."""
     n, batch = setting.n, setting.batch
     drawn, w = stack.z.shape[1], stack.z.shape[2]
-    order, weights = np.empty(batch, np.int64), np.empty(batch)
-    pull, spread_weights = np.empty(drawn), np.empty(drawn)
-    mean_y, mean_z = np.empty(w), np.empty(w)
-    chosen, scaled = np.empty((drawn + 1, w)), np.empty((drawn + 1, w))
-    for i in range(start, stop):
-        stack.generation[i] += 1
-        stack.age[i] += 1
-        mu = parents[i]
-        _rank(classes[i], values[i], order)
-        best, worst = order[0], order[batch - 1]
-        flat = classes[i, best] == classes[i, worst] and not values[i, best] - values[i, worst] >= 1e-12
-        if mu == 0 or flat:
-            restart[i] = 1
-            continue
-        mueff = _positive_weights(mu, weights)
-        # How much each drawn vector counts for the mean, with its sign, and for the covariance.
-        pull[:], spread_weights[:] = 0.0, 0.0
-        for k in range(batch):
-            row = order[k]
-            p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
-            weight = weights[k] if k < mu else 0.0
-            if setting.anti:
-                pull[p] += sign * 0.5 * (weight - (weights[batch - 1 - k] if batch - 1 - k < mu else 0.0))
-            else:
-                pull[p] += sign * weight
-            spread_weights[p] += weight
-        combine(n, drawn, pull, stack.y, i * drawn * w, mean_y)
-        combine(n, drawn, pull, stack.z, i * drawn * w, mean_z)
-        step = setting.cm * stack.sigma[i]
-        for j in range(n):
-            stack.mean[i, j] += step * mean_y[j]
-        walk = 2.0 * mueff if setting.anti else mueff  # 1 / the sum of the squared weights of the mean
-        if setting.covariance == _LIMITED:
-            healthy = _learn_limited(setting, stack, i, mueff, walk, mean_z)
+    order, weights, pull, spread_weights = work.order, work.weights, work.pull, work.spread
+    mean_y, mean_z = work.mean_y, work.mean_z
+    stack.generation[i] += 1
+    stack.age[i] += 1
+    _rank(classes[i], values[i], order)
+    best, worst = order[0], order[batch - 1]
+    flat = classes[i, best] == classes[i, worst] and not values[i, best] - values[i, worst] >= 1e-12
+    if mu == 0 or flat:
+        return False
+    mueff = _positive_weights(mu, weights)
+    for p in range(drawn):
+        pull[p] = spread_weights[p] = 0.0
+    for k in range(batch):
+        row = order[k]
+        p, sign = (row >> 1, 1.0 - 2.0 * (row & 1)) if setting.mirrored else (row, 1.0)
+        weight = weights[k] if k < mu else 0.0
+        if setting.anti:
+            pull[p] += sign * 0.5 * (weight - (weights[batch - 1 - k] if batch - 1 - k < mu else 0.0))
         else:
-            healthy = _learn(setting, stack, i, mueff, walk, mean_y, mean_z, spread_weights, chosen, scaled)
-        if not healthy:
-            restart[i] = 1
+            pull[p] += sign * weight
+        spread_weights[p] += weight
+    combine(n, drawn, pull, stack.y, i * drawn * w, mean_y)
+    combine(n, drawn, pull, stack.z, i * drawn * w, mean_z)
+    step = setting.cm * stack.sigma[i]
+    for j in range(n):
+        stack.mean[i, j] += step * mean_y[j]
+    walk = 2.0 * mueff if setting.anti else mueff  # 1 / the sum of the squared weights of the mean
+    if setting.covariance == _LIMITED:
+        return _learn_limited(setting, stack, i, mueff, walk, mean_z)
+    return _learn(setting, stack, i, mueff, walk, mean_y, mean_z, spread_weights, work.chosen, work.scaled)
 
 
 @kernel(allocates=False)

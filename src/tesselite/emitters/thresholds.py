@@ -45,11 +45,20 @@ class Thresholds:
         `least` is the threshold of a niche that has accepted nothing. -inf where the niche is -1.
         """
         # Niches that grow may have become more since the emitter was asked.
-        self._highest = max(self._highest, n_niches, int(niches.max(initial=-1)) + 1)
-        self._reserve(self._highest, len(niches))
+        index, known, values = self.arrays(max(n_niches, int(niches.max(initial=-1)) + 1), len(niches))
         worth = np.empty(len(niches))
-        self._n = judge(self.alpha, least, niches, fitness, *self._index, self._n, self._niches, self._values, worth)
+        self._n = judge(self.alpha, least, niches, fitness, *index, self._n, known, values, worth)
         return worth
+
+    def arrays(self, n_niches: int, n: int) -> tuple[tuple[Ints, Ints], Ints, Floats]:
+        """The index, niches and thresholds themselves, for compiled code, with room for n more."""
+        self._highest = max(self._highest, n_niches)
+        self._reserve(self._highest, n)
+        return self._index, self._niches, self._values
+
+    def note_filled(self, n: int) -> None:
+        """Take notice that there are n thresholds now."""
+        self._n = n
 
     def _reserve(self, n_niches: int, n: int) -> None:
         """Have room for n more."""

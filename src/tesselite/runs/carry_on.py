@@ -320,6 +320,7 @@ def _saved_on_failure(run: Run, keeper: Keeper) -> Iterator[None]:
 
 def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     """Have everything compiled before the clock starts; calls no plain objective and no variation of the user's."""
+    from tesselite.emitters.cma_emitters import CmaMae
     from tesselite.problems.user_function import CompiledProblem
 
     search, problem = run.search, run.problem
@@ -334,6 +335,10 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
         if ours:
             for _ in batches(scratch, problem, 2, batch_size=1, threads=threads):
                 pass
+            if isinstance(scratch.emitter, CmaMae) and runs_compiled(scratch, problem):
+                from tesselite.search.generations import CompiledGenerations
+
+                CompiledGenerations(scratch, problem, 1).compile()
     elif ours:
         scratch.ask(1)
         scratch.tell([0.0], [middle])

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from tesselite.search.map_elites import MapElites
 
 # Positions in the array of counts that the loop keeps, and in the tally of a chunk (one cache line each).
-_ROWS, _DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, _OUTSIDE, _NO_NICHE, _PROMISING, _N_COUNTS = *range(8), 8
+ROWS, DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, OUT_OF_BOUNDS, NO_NICHE, _PROMISING, N_COUNTS = *range(8), 8
+
+_NO_KEY = np.uint64(0)
 
 _REASONS = {_BAD_FITNESS: FITNESS_NOT_FINITE, _BAD_FEATURES: FEATURES_NOT_FINITE, _EXCEPTIONS: EXCEPTION}
 
@@ -119,7 +121,7 @@ def _evaluate(n: int, first: int, n_rows: int, parts: Any, scratch: Any) -> bool
 
 
 @part()
-def _locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
+def locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
     """Find the niches of n evaluated rows; count those that are invalid or out of bounds.
 
     A row whose niche is not one of the tessellation's is counted and goes no further.
@@ -148,19 +150,19 @@ def _locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
             for j in range(refused.shape[1]):
                 x = features[i, j]
                 if parts.refuses[j] and (x < low[j] or x > high[j]):
-                    status[i] = _OUTSIDE
+                    status[i] = OUT_OF_BOUNDS
                     refused[chunk, j] += 1
                     break
-            tallies[chunk, _OUTSIDE] += status[i] == 0
+            tallies[chunk, OUT_OF_BOUNDS] += status[i] == 0
     call_lookup(parts.lookup, n, unit, parts.floats, parts.ints, niches)
     wrong = 0
     for i in range(n):
         wrong += (niches[i] < 0) | (niches[i] >= parts.n_niches)
     if wrong > 0:
-        tallies[chunk, _NO_NICHE] += wrong
+        tallies[chunk, NO_NICHE] += wrong
         for i in range(n):
             if niches[i] < 0 or niches[i] >= parts.n_niches:
-                status[i], niches[i] = _NO_NICHE, 0
+                status[i], niches[i] = NO_NICHE, 0
 
 
 @part()
@@ -189,20 +191,35 @@ def _note(n: int, start: int, scratch: Any, evaluated: Any) -> None:
 
 
 @part()
+def clear_tally(chunk: int, batch: Any) -> None:
+    """Begin to count a chunk's rows."""
+    for k in range(N_COUNTS):
+        batch.tallies[chunk, k] = 0
+    for j in range(batch.refused.shape[1]):
+        batch.refused[chunk, j] = 0
+
+
+@part()
+def add_tally(chunk: int, batch: Any, counts: Any, refused: Any) -> None:
+    """Add what a chunk has counted to the counts of the stretch."""
+    for k in range(_BAD_FITNESS, NO_NICHE + 1):
+        counts[k] += batch.tallies[chunk, k]
+    for j in range(len(refused)):
+        refused[j] += batch.refused[chunk, j]
+
+
+@part()
 def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, counts: Any, refused: Any) -> None:
     """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
     candidates, places, tallies = batch.candidates, batch.places, batch.tallies
     for chunk in range(n_chunks):
-        for k in range(_BAD_FITNESS, _NO_NICHE + 1):
-            counts[k] += tallies[chunk, k]
-        for j in range(len(refused)):
-            refused[j] += batch.refused[chunk, j]
+        add_tally(chunk, batch, counts, refused)
         start = chunk * CHUNK
         stop = start + tallies[chunk, _PROMISING]
         elitism.fetch_rows(start, stop, candidates.niches, elites)
         for i in range(start, stop):
-            status = elitism.insert(rule, candidates, i, first + places[i], counts[_ROWS], elites)
-            counts[_ROWS] += status == elitism.NEW
+            status = elitism.insert(rule, candidates, i, first + places[i], counts[ROWS], elites)
+            counts[ROWS] += status == elitism.NEW
 
 
 @kernel(allocates=False)
@@ -215,28 +232,25 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
     count, n_chunks, spins = 0, 0, 0
     while True:
         if leads:
-            count = min(stretch.batch_size, stretch.evaluations - counts[_DONE])
-            if count == 0 or counts[_ROWS] + count > stretch.room:
+            count = min(stretch.batch_size, stretch.evaluations - counts[DONE])
+            if count == 0 or counts[ROWS] + count > stretch.room:
                 dismiss(control)
                 return
             n_chunks = (count + CHUNK - 1) // CHUNK
             control[MESSAGE] = count
-            control[MESSAGE + 1] = stretch.first + counts[_DONE]
-            control[MESSAGE + 2] = counts[_ROWS]
+            control[MESSAGE + 1] = stretch.first + counts[DONE]
+            control[MESSAGE + 2] = counts[ROWS]
             publish(control, n_chunks)
         chunk = claim(control)
         while chunk >= 0:
             start = chunk * CHUNK
             n = min(CHUNK, control[MESSAGE] - start)
-            for k in range(_N_COUNTS):
-                tallies[chunk, k] = 0
-            for j in range(batch.refused.shape[1]):
-                batch.refused[chunk, j] = 0
+            clear_tally(chunk, batch)
             if not _evaluate(n, control[MESSAGE + 1] + start, control[MESSAGE + 2], parts, scratch):
                 control[MESSAGE + 3] = 1
                 dismiss(control)
                 return
-            _locate(n, parts, scratch, batch, chunk)
+            locate(n, parts, scratch, batch, chunk)
             if evaluated is not None:
                 _note(n, control[MESSAGE + 1] - stretch.first + start, scratch, evaluated)
             tallies[chunk, _PROMISING] = _keep_promising(n, start, parts.rule, elites, scratch, batch)
@@ -247,28 +261,108 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
             if not wait_until_done(control, n_chunks):  # somebody failed
                 return
             _insert(n_chunks, control[MESSAGE + 1], parts.rule, batch, elites, counts, stretch.refused)
-            counts[_DONE] += count
+            counts[DONE] += count
         else:
             spins += 1
             if not wait_for_work(control, spins):
                 return
 
 
-def runs(search: MapElites) -> bool:
-    """Whether the loop knows this search's parts: a compiled operator, linear features, niches that a block finds."""
-    from tesselite.emitters.uniform_parents import Uniform  # here, or its changes would have kernels compiled again
-
+def finds_niches(search: MapElites) -> bool:
+    """Whether machine code finds this search's niches: linear features, a look-up that is a block."""
     tessellation = search.archive.tessellation
     return (
-        isinstance(search.emitter, Uniform)
-        and isinstance(search.emitter.variation, Operator)
-        and not (search.revision is not None and search.revision.sees_all)
+        not (search.revision is not None and search.revision.sees_all)
         and tessellation.space.linear
         and tessellation.lookup is not None
     )
 
 
-def _candidates(solutions: Floats, n_columns: int) -> elitism.Candidates:
+def runs(search: MapElites) -> bool:
+    """Whether the loop knows this search's parts: a compiled operator, linear features, niches that a block finds."""
+    from tesselite.emitters.uniform_parents import Uniform  # here, or its changes would have kernels compiled again
+
+    return (
+        isinstance(search.emitter, Uniform) and isinstance(search.emitter.variation, Operator) and finds_niches(search)
+    )
+
+
+def check_problem(search: MapElites, problem: CompiledProblem) -> None:
+    """ValueError unless the problem's solutions, features and records are like the search's."""
+    space, width = search.archive.tessellation.space, search.archive.width
+    if (width, space.n) != (problem.solutions.width, problem.features.n):
+        raise ValueError(
+            f"problem: expected solutions and features like the search's, {width} and {space.n} numbers, "
+            f"got {problem.solutions.width} and {problem.features.n}"
+        )
+    records = search.archive.records
+    if problem.records != records:
+        raise ValueError(f"problem: expected records like the search's, {records}, got {problem.records}")
+
+
+def parts_of(
+    search: MapElites, problem: CompiledProblem, variation: int = 0, selection_key: np.uint64 = _NO_KEY
+) -> Parts:
+    """The parts of a search of a compiled problem; without a variation where no parents are varied."""
+    space, lookup = search.archive.tessellation.space, search.archive.tessellation.lookup
+    assert lookup is not None
+    return Parts(
+        variation=variation,
+        selection_key=selection_key,
+        objective=problem.block_address(),
+        lookup=lookup.block.address,
+        floats=lookup.floats,
+        ints=lookup.ints,
+        n_niches=search.archive.n_niches,
+        kinds=space.kinds[: 0 if space.plain else None],
+        low=space.low,
+        high=space.high,
+        per_unit=space.per_unit,
+        refuses=space.refuses,
+        rule=search.archive.rule,
+    )
+
+
+def note_counts(search: MapElites, counts: Ints, refused: Ints) -> None:
+    """Enter what a stretch of batches has counted into the search and its archive."""
+    archive = search.archive
+    archive.out_of_bounds += int(counts[OUT_OF_BOUNDS])
+    reasons = {reason: int(counts[status]) for status, reason in _REASONS.items()}
+    for name, n in zip(archive.tessellation.space.names, refused.tolist(), strict=False):
+        reasons[OUTSIDE + name] = n
+    archive.count_invalid(Counter({reason: n for reason, n in reasons.items() if n}))
+    search.evaluations += int(counts[DONE])
+
+
+def check_niches(search: MapElites, counts: Ints) -> None:
+    """ValueError if the tessellation has given a niche that is not one of its own."""
+    if counts[NO_NICHE]:
+        raise ValueError(
+            f"tessellation: expected niches from 0 to {search.archive.n_niches - 1}, got others for "
+            f"{counts[NO_NICHE]} rows"
+        )
+
+
+def run_crew(kernel: Any, pool: ThreadPoolExecutor | None, first: Any, others: Any, control: Any) -> None:
+    """Call kernel(True, *first) here and kernel(False, *other) on a thread for each of the others, until all are done.
+
+    Whoever fails, nobody waits for ever; the first error is raised.
+    """
+    helping: list[Future[None]] = []
+    try:
+        for other in others:
+            assert pool
+            helping.append(pool.submit(kernel, False, *other))
+            helping[-1].add_done_callback(lambda helper: dismiss(control) if helper.exception() else None)
+        kernel(True, *first)
+    finally:
+        dismiss(control)
+        wait(helping)
+    for helper in helping:
+        helper.result()
+
+
+def new_candidates(solutions: Floats, n_columns: int) -> elitism.Candidates:
     """Room for as many rows as solutions; NaN and -1 everywhere, so that reading what was never written shows."""
     n = len(solutions)
     return elitism.Candidates(
@@ -283,15 +377,8 @@ class CompiledLoop:
     """The loop made ready for one search and problem: scratch memory allocated once, the objective compiled."""
 
     def __init__(self, search: MapElites, problem: CompiledProblem, batch_size: int, threads: int) -> None:
-        space, width = search.archive.tessellation.space, search.archive.width
-        if (width, space.n) != (problem.solutions.width, problem.features.n):
-            raise ValueError(
-                f"problem: expected solutions and features like the search's, {width} and {space.n} numbers, "
-                f"got {problem.solutions.width} and {problem.features.n}"
-            )
-        records = search.archive.records
-        if problem.records != records:
-            raise ValueError(f"problem: expected records like the search's, {records}, got {problem.records}")
+        check_problem(search, problem)
+        space, width, records = search.archive.tessellation.space, search.archive.width, search.archive.records
         n_columns = space.n + records.width  # records stand behind the features
         from tesselite.emitters.uniform_parents import Uniform
 
@@ -305,33 +392,16 @@ class CompiledLoop:
         self._search = search
         self._archive = search.archive
         self._batch_size = batch_size
-        self._names = space.names
         # More threads than chunks would only wait.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
-        lookup = search.archive.tessellation.lookup
-        assert lookup is not None
-        self._parts = Parts(
-            variation=emitter.variation.address,
-            selection_key=emitter.selection_key,
-            objective=problem.block_address(),
-            lookup=lookup.block.address,
-            floats=lookup.floats,
-            ints=lookup.ints,
-            n_niches=search.archive.n_niches,
-            kinds=space.kinds[: 0 if space.plain else None],
-            low=space.low,
-            high=space.high,
-            per_unit=space.per_unit,
-            refuses=space.refuses,
-            rule=search.archive.rule,
-        )
+        self._parts = parts_of(search, problem, emitter.variation.address, emitter.selection_key)
         self._scratch = [self._new_scratch(emitter.brood, space.n, n_columns) for _ in range(self._helpers + 1)]
         n_chunks = (batch_size + CHUNK - 1) // CHUNK
         self._batch = Batch(
-            candidates=_candidates(np.full((batch_size, width), np.nan), n_columns),
+            candidates=new_candidates(np.full((batch_size, width), np.nan), n_columns),
             places=np.full(batch_size, -1, np.int64),
-            tallies=np.zeros((n_chunks, _N_COUNTS), np.int64),
+            tallies=np.zeros((n_chunks, N_COUNTS), np.int64),
             refused=np.zeros((n_chunks, space.n if space.refuses.any() else 0), np.int64),
         )
 
@@ -339,7 +409,7 @@ class CompiledLoop:
         children = np.full((CHUNK, brood.children.shape[1]), np.nan)
         return Scratch(
             brood=brood._replace(parents=np.zeros((2, CHUNK), np.int64), children=children),
-            candidates=_candidates(children, n_columns),
+            candidates=new_candidates(children, n_columns),
             unit=np.full((CHUNK, n_features), np.nan),
             status=np.ones(CHUNK, np.int64),
             promising=np.zeros(CHUNK, np.int64),
@@ -358,17 +428,21 @@ class CompiledLoop:
         """Have the n rows of a stretch kept, with the reasons that `Archive.add` would give."""
         history = self._search.history
         assert history is not None
-        d, records = len(self._names), self._archive.records
+        d, records = self._archive.tessellation.space.n, self._archive.records
         status, features = rows.status[:n], rows.features
         invalid = np.flatnonzero(status)
-        nothing_known, failed = invalid[status[invalid] != _OUTSIDE], invalid[status[invalid] == _EXCEPTIONS]
+        nothing_known, failed = invalid[status[invalid] != OUT_OF_BOUNDS], invalid[status[invalid] == _EXCEPTIONS]
         rows.fitness[nothing_known], features[nothing_known, :d] = np.nan, np.nan
         features[failed, d:] = records.packed(records.missing(1), 1)
         reasons = {}
         for i in invalid.tolist():
-            outside = status[i] == _OUTSIDE
+            outside = status[i] == OUT_OF_BOUNDS
             reasons[i] = self._archive.refused(features[i : i + 1, :d])[0] if outside else _REASONS.get(status[i], "")
         history.count(self._search.evaluations, n, reasons)
+
+    def can_run(self, evaluations: int) -> bool:
+        """Whether it can spend so many."""
+        return True
 
     def run(self, evaluations: int) -> None:
         """Spend this many evaluations on batches of offspring."""
@@ -380,8 +454,8 @@ class CompiledLoop:
         search, archive = self._search, self._archive
         with uninterrupted(), archive.one_at_a_time:
             archive.reserve(max(self._batch_size, len(archive)))
-            counts = np.zeros(_N_COUNTS, np.int64)
-            counts[_ROWS] = len(archive)
+            counts = np.zeros(N_COUNTS, np.int64)
+            counts[ROWS] = len(archive)
             control = new_control()
             stretch = Stretch(
                 first=search.evaluations,
@@ -398,32 +472,15 @@ class CompiledLoop:
             first, *others = (
                 scratch._replace(brood=scratch.brood._replace(elites=archive.solutions)) for scratch in self._scratch
             )
-            helping: list[Future[None]] = []
             try:
-                for other in others:
-                    assert self._pool
-                    helping.append(self._pool.submit(_run_batches, False, self._parts, other, *task))
-                    helping[-1].add_done_callback(lambda helper: dismiss(control) if helper.exception() else None)
-                _run_batches(True, self._parts, first, *task)
-            finally:  # whoever fails, nobody waits for ever, and what was inserted is noted
-                dismiss(control)
-                wait(helping)
-                archive.note_filled(int(counts[_ROWS]))
-            for helper in helping:
-                helper.result()
-            archive.out_of_bounds += int(counts[_OUTSIDE])
-            reasons = {reason: int(counts[status]) for status, reason in _REASONS.items()}
-            for name, n in zip(self._names, stretch.refused.tolist(), strict=False):
-                reasons[OUTSIDE + name] = n
-            archive.count_invalid(Counter({reason: n for reason, n in reasons.items() if n}))
+                helpers = [(self._parts, other, *task) for other in others]
+                run_crew(_run_batches, self._pool, (self._parts, first, *task), helpers, control)
+            finally:  # what was inserted is noted
+                archive.note_filled(int(counts[ROWS]))
             if evaluated is not None:
-                self._keep(evaluated, int(counts[_DONE]))
-            search.evaluations += int(counts[_DONE])
+                self._keep(evaluated, int(counts[DONE]))
+            note_counts(search, counts, stretch.refused)
         if control[MESSAGE + 3]:
             raise ValueError(self._failure)
-        if counts[_NO_NICHE]:
-            raise ValueError(
-                f"tessellation: expected niches from 0 to {archive.n_niches - 1}, got others for "
-                f"{counts[_NO_NICHE]} rows"
-            )
-        return int(counts[_DONE])
+        check_niches(search, counts)
+        return int(counts[DONE])

@@ -452,7 +452,7 @@ def batches(
             loop, archive = None, search.archive
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
-        if loop:
+        if loop and loop.can_run(left):
             if search.history is not None:
                 left = min(left, -(-search.history.room // batch_size) * batch_size)
             for every in stops:
@@ -480,17 +480,23 @@ def batches(
 
 
 def runs_compiled(search: MapElites, problem: Problem) -> bool:
-    """Whether the search loop runs as machine code, for which problem and search have to be made."""
+    """Whether a search loop runs as machine code, for which problem and search have to be made."""
     from tesselite.problems.user_function import CompiledProblem
 
     if not isinstance(problem, CompiledProblem):
         return False
-    from tesselite.search import loop
+    from tesselite.search import generations, loop
 
-    return loop.runs(search)
+    return loop.runs(search) or generations.runs(search)
 
 
 def _compiled_loop(search: MapElites, problem: Any, batch_size: int, threads: int) -> Any:
-    from tesselite.search import loop
+    from tesselite.search import generations, loop
 
+    if generations.runs(search):
+        return (
+            generations.CompiledGenerations(search, problem, threads)
+            if batch_size == search.emitter.batch_size
+            else False
+        )
     return loop.CompiledLoop(search, problem, batch_size, threads)
