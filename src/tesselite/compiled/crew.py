@@ -21,6 +21,7 @@ from tesselite.compiled.kernels import kernel
 # half and the next unclaimed one in its lower half, so that a claim is a single atomic addition.
 TICKET, DONE, STOP, MESSAGE = 0, 16, 32, 48
 N_CONTROL = 64
+APART = 16  # between tickets of pieces that are taken by number, so that each has cache lines of its own
 
 _SPINS = 50  # looks at the control array before the thread offers its core to others
 
@@ -28,6 +29,11 @@ _SPINS = 50  # looks at the control array before the thread offers its core to o
 def new_control() -> Any:
     """Control array with no batch in it."""
     return np.zeros(N_CONTROL, np.int64)
+
+
+def new_tickets(n: int) -> Any:
+    """Tickets of n pieces, all taken."""
+    return np.ones(n * APART, np.int64)
 
 
 def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -88,6 +94,30 @@ def publish(control: Any, n_chunks: int) -> None:
     """Offer the chunks of a new batch; every chunk of the one before must be done."""
     atomic_store(control, DONE, 0)
     atomic_store(control, TICKET, n_chunks << 32)
+
+
+@kernel(allocates=False)
+def offer(control: Any, tickets: Any, n: int) -> None:
+    """Offer n pieces of work that threads `take` by number; every one of the round before must be done.
+
+    Whatever says what is to be done has to be written before: a thread that wakes up late may take a piece at once.
+    """
+    atomic_store(control, DONE, 0)
+    for i in range(n):
+        atomic_store(tickets, i * APART, 0)
+    atomic_add(control, TICKET, 1)
+
+
+@kernel(allocates=False)
+def take(tickets: Any, i: int) -> bool:
+    """Whether piece i is this thread's now; no other thread gets it until the next round."""
+    return atomic_load(tickets, i * APART) == 0 and atomic_add(tickets, i * APART, 1) == 0
+
+
+@kernel(allocates=False)
+def rounds_offered(control: Any) -> int:
+    """How many times pieces have been offered."""
+    return atomic_load(control, TICKET)
 
 
 @kernel(allocates=False)

@@ -19,11 +19,13 @@ from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.blocks import CHUNK, call_objective
 from tesselite.compiled.crew import (
     MESSAGE,
-    claim,
     dismiss,
     new_control,
-    publish,
+    new_tickets,
+    offer,
     report_done,
+    rounds_offered,
+    take,
     wait_for_work,
     wait_until_done,
 )
@@ -58,8 +60,10 @@ _LEARN, _SAMPLE, _ELITES = MESSAGE, MESSAGE + 1, MESSAGE + 2
 
 
 class Scratch(NamedTuple):
-    """What a thread works in."""
+    """What a thread works in, and strategies [start, stop) that it begins with: their state is in its cache."""
 
+    start: int
+    stop: int
     work: Workspace
     candidates: elitism.Candidates  # a chunk of rows; their solutions stay where they were drawn
     unit: Floats
@@ -104,6 +108,7 @@ class Stretch(NamedTuple):
     counts: Ints
     refused: Ints
     control: Ints
+    tickets: Ints
 
 
 @part()
@@ -158,6 +163,32 @@ def _insert(rule: Any, generation: Any, elites: Any, annealed: Any, stretch: Any
     counts[DONE] += n
 
 
+@part()
+def _advance(
+    i: int,
+    parts: Any,
+    setting: Any,
+    stack: Any,
+    key: Any,
+    scratch: Any,
+    generation: Any,
+    solutions: Any,
+    control: Any,
+) -> None:
+    """Let strategy i learn from its last samples, draw new ones and evaluate them, as the leader said."""
+    if control[_LEARN] != 0 and not update_one(
+        setting, stack, i, scratch.work, generation.classes, generation.values, generation.parents[i]
+    ):
+        generation.restart[i] = 1
+    if control[_SAMPLE] != 0:
+        if generation.restart[i] != 0:
+            k = stack.sigma.shape[0]
+            restart_at(setting, stack, i, solutions, draw_index(key, k + i, stack.generation[i], control[_ELITES]))
+            generation.restart[i] = 0
+        sample_one(setting, stack, key, i, scratch.work, generation.samples)
+        _evaluate(i, setting.batch, parts, scratch, generation)
+
+
 @kernel(allocates=False)
 def _run_generations(
     leads: bool,
@@ -174,11 +205,13 @@ def _run_generations(
 ) -> None:
     """The loop, on each thread of the crew. Who leads offers strategies and inserts their samples; all work on them.
 
-    In the last round strategies only learn.
+    A thread takes the strategies of its own first, then what others have left, from the end, where they come last. In
+    the last round strategies only learn.
     """
-    control, counts = stretch.control, stretch.counts
+    control, counts, tickets = stretch.control, stretch.counts, stretch.tickets
     k, n = stack.sigma.shape[0], generation.signed.shape[0]
-    spins, goes_on = 0, True
+    own = scratch.stop - scratch.start
+    seen, spins, goes_on = 0, 0, True
     while True:
         if leads:
             goes_on = (
@@ -189,24 +222,15 @@ def _run_generations(
             control[_LEARN] = counts[DONE] > 0
             control[_SAMPLE] = goes_on
             control[_ELITES] = counts[ROWS]
-            publish(control, k)
-        i = claim(control)
-        while i >= 0:
-            if control[_LEARN] != 0 and not update_one(
-                setting, stack, i, scratch.work, generation.classes, generation.values, generation.parents[i]
-            ):
-                generation.restart[i] = 1
-            if control[_SAMPLE] != 0:
-                if generation.restart[i] != 0:
-                    restart_at(
-                        setting, stack, i, solutions, draw_index(key, k + i, stack.generation[i], control[_ELITES])
-                    )
-                    generation.restart[i] = 0
-                sample_one(setting, stack, key, i, scratch.work, generation.samples)
-                _evaluate(i, setting.batch, parts, scratch, generation)
-            report_done(control)
-            spins = 0
-            i = claim(control)
+            offer(control, tickets, k)
+        offered = rounds_offered(control)
+        if offered != seen:
+            seen, spins = offered, 0
+            for step in range(own + k):
+                i = scratch.start + step if step < own else own + k - 1 - step
+                if take(tickets, i):
+                    _advance(i, parts, setting, stack, key, scratch, generation, solutions, control)
+                    report_done(control)
         if leads:
             if not wait_until_done(control, k):  # somebody failed
                 return
@@ -244,14 +268,17 @@ class CompiledGenerations:
         made = self._emitter.in_whole()
         self._state = made
         drawn, w = made.stack.z.shape[1:]
+        k, threads = self._emitter.emitters, self._helpers + 1
         self._scratch = [
             Scratch(
+                start=t * k // threads,
+                stop=(t + 1) * k // threads,
                 work=new_workspace(made.setting.batch, drawn, w),
                 candidates=new_candidates(np.empty((CHUNK, 1)), n_columns),
                 unit=np.full((CHUNK, space.n), np.nan),
                 status=np.ones(CHUNK, np.int64),
             )
-            for _ in range(self._helpers + 1)
+            for t in range(threads)
         ]
         rows = made.samples.reshape(-1, width)
         n_chunks = self._emitter.emitters * -(-made.setting.batch // CHUNK)
@@ -310,6 +337,7 @@ class CompiledGenerations:
                 counts=counts,
                 refused=np.zeros(self._generation.refused.shape[1], np.int64),
                 control=control,
+                tickets=new_tickets(emitter.emitters),
             )
             task = self._generation, archive.arrays(), archive.solutions, annealed, stretch
             first, *others = (
