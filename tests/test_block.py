@@ -55,14 +55,13 @@ def test_the_second_process_takes_it_from_the_disk_and_a_changed_one_is_compiled
         value, hits = done.stdout.split()
         return float(value), int(hits)
 
-    def expected(scale=2.0, weight=3.0, inside=1.0):
-        return 0.5 * scale + inside + weight * np.sin(0.25)
+    def expected(scale=2.0):
+        return 0.5 * scale + 1.0 + 3.0 * np.sin(0.25)
 
     assert run() == (pytest.approx(expected(), abs=1e-12), 0)
     assert run() == (pytest.approx(expected(), abs=1e-12), 1)
-    # A global of a callee and an array: neither is noticed by Numba's own cache.
+    # A global of a callee: Numba's own cache does not notice it. The digests of other changes are tested below.
     assert run(scale=5.0) == (pytest.approx(expected(scale=5.0), abs=1e-12), 0)
-    assert run(weight=7.0, inside=2.0) == (pytest.approx(expected(weight=7.0, inside=2.0), abs=1e-12), 0)
 
 
 def made(constant=1.0, closed=2.0, default=3.0, table=(1.0, 2.0), **options):

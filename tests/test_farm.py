@@ -148,7 +148,7 @@ def test_workers_that_are_killed_from_outside_lose_nothing(processes):
     killed = []
 
     def kill_now_and_then():
-        while not stop.wait(0.3):
+        while len(killed) < 3 and not stop.wait(0.3):
             pids = [worker.process.pid for worker in processes._workers if worker.ready]
             if pids:
                 killed.append(pids[len(killed) % len(pids)])

@@ -143,11 +143,13 @@ def test_what_is_no_solution_is_refused(problem, rows):
 def test_scenarios(problem, rows):
     with pytest.raises(ValueError, match=f"scenario: {problem.name} has no scenario 'mars'; it has"):
         problem.evaluate(rows, "mars")
-    for scenario in problem.scenarios:
+    without = problem.evaluate(rows)
+    for number, scenario in enumerate(problem.scenarios):
         evaluated = problem.evaluate(rows, scenario)
         assert evaluated.valid.any()
-        assert same(evaluated, problem.evaluate(rows, scenario, threads=2))
-        assert not same(evaluated, problem.evaluate(rows))
+        assert not same(evaluated, without)
+        if number < 4:
+            assert same(evaluated, problem.evaluate(rows, scenario, threads=2))
 
 
 def test_the_solution_space_keeps_its_contract(problem):

@@ -26,25 +26,25 @@ HOW = {"grid": [5, 5], "initial": 30, "batch_size": 30, "seed": 7}
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_no_process_evaluates_more_than_it_may(tmp_path, asynchronous):
-    how = {"workers": 2, "recycle_after": 13, "asynchronous": asynchronous, "evaluations": 60, **HOW}
+    how = {"workers": 2, "recycle_after": 13, "asynchronous": asynchronous, "evaluations": 40, **HOW}
     ended = run(problems.telling_who, out=tmp_path / "run", history=True, **how)
     counts = Counter(ended.history(["pid"])["pid"].to_pylist())
     assert max(counts.values()) <= 13
-    assert len(counts) >= 5
-    assert sum(counts.values()) == 60
+    assert len(counts) >= 4
+    assert sum(counts.values()) == 40
     assert os.getpid() not in counts
     if not asynchronous:
-        alone = run(problems.telling_who, evaluations=60, **HOW).archive
+        alone = run(problems.telling_who, evaluations=40, **HOW).archive
         assert (alone.elites().solutions == ended.archive.elites().solutions).all()
 
 
 def test_a_process_is_replaced_at_its_limit_of_memory_and_ends_in_order(tmp_path, monkeypatch):
     monkeypatch.setenv("TESSELITE_TEST_ENDS", str(tmp_path))
-    how = {"workers": 1, "worker_memory": "600MB", **HOW, "evaluations": 15, "initial": 5, "batch_size": 5}
+    how = {"workers": 1, "worker_memory": "600MB", **HOW, "evaluations": 10, "initial": 5, "batch_size": 5}
     ended = run(problems.leaking, out=tmp_path / "run", history=True, **how)
     pids = ended.history(["pid"])["pid"].to_pylist()
     assert max(Counter(pids).values()) <= 6  # 100 MB each
-    assert len(set(pids)) >= 3
+    assert len(set(pids)) >= 2
     assert any((tmp_path / str(pid)).exists() for pid in pids)  # what was registered for its end was called
 
 

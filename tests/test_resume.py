@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tesselite.archive.file import load_checkpoint
+from tesselite.base.threads import available_threads
 
 ARM = ("arm:6", "--niches", "300", "--evaluations", "2_000_000", "--batch-size", "64", "--checkpoint", "0.05")
 PLAIN = ("plain_problem:hill", "--grid", "9x8", "--evaluations", "6000", "--batch-size", "60", "--checkpoint", "0.05")
@@ -149,7 +150,9 @@ def test_runs_killed_while_a_file_is_written_end_with_the_same_bytes(here, unint
         kill_and_resume(here, ARM, name, [], whole)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_a_stopped_run_says_how_to_resume_and_ends_with_the_same_bytes(here, uninterrupted, number, code):
     whole = uninterrupted(PLAIN)
     name = f"stopped-{code}"
@@ -186,8 +189,7 @@ def test_a_second_interrupt_stops_in_the_middle_of_a_batch(here):
 
 
 def test_one_and_two_threads_in_fresh_processes_give_the_same_bytes(here, uninterrupted):
-    whole = uninterrupted(ARM)
-    for threads in ("1", "2"):
-        name = f"threads-{threads}"
-        finished(tesselite(here, "run", *ARM, "--seed", "7", "-o", name, "--threads", threads, "-q"))
-        assert archive(here, name) == whole
+    whole = uninterrupted(ARM)  # on as many threads as there are cores
+    threads = "1" if available_threads() > 1 else "2"
+    finished(tesselite(here, "run", *ARM, "--seed", "7", "-o", "threads", "--threads", threads, "-q"))
+    assert archive(here, "threads") == whole

@@ -321,15 +321,15 @@ def island_search():
 
 def test_islands_depend_neither_on_the_number_of_workers_nor_on_losses(tmp_path, processes_of):
     found = []
-    for n in (1, 3):
+    for n in (1, 2):
         with processes_of(n) as workers:
             search = island_search()
             steps = Islands(n=3, exchange=150, retries=50).steps(Job(search, problems.good, 2000, 50), workers)
             evaluations = []
             for state in steps:
                 evaluations.append(state.evaluations)
-                if n == 3:
-                    os.kill(workers.pids[len(evaluations) % 3], signal.SIGKILL)
+                if n == 2 and len(evaluations) in (1, 3):
+                    os.kill(workers.pids[len(evaluations) // 2], signal.SIGKILL)
             assert evaluations == [450, 900, 1350, 1800, 2000]
             found.append(search.archive)
     assert found[0].equals(found[1])
@@ -356,7 +356,7 @@ def test_a_run_on_islands_is_resumed_to_the_same_archive(tmp_path):
     with pytest.raises(Interrupted):
         run(problems.compiled, out=tmp_path / "run", **how, progress=stop, **SETTINGS)
     resume(tmp_path / "run", problems.compiled)
-    run(problems.compiled, out=tmp_path / "whole", **how, **SETTINGS)
+    run(problems.compiled, out=tmp_path / "whole", **{**how, "workers": 1}, **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
 
