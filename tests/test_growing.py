@@ -397,7 +397,8 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     out = str(tmp_path / "run")
     start = ["run", "arm:5", "--niches", "60", "--grow", "expanding:every=400,ignore_bounds", "--seed", "4"]
     start += ["--evaluations", "3000", "--initial", "300", "--batch-size", "130"]
-    assert call(*start, "--out", out) == 0
+    assert call(*start, "--out", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)["changes"]
     assert tl.Archive.load(out).equals(tl.illuminate(ARM, tessellation=KINDS["expanding"], **SETTINGS))
     assert call("info", out) == 0
     shown = capsys.readouterr().out
@@ -406,6 +407,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert call("info", out, "--json") == 0
     changes = json.loads(capsys.readouterr().out)["changes"]
     assert [len(changes[0]["low"]), changes[0]["at"]] == [2, 430]
+    assert told == changes
     assert call("plot", out) == 0
     assert (tmp_path / "run" / "figures" / "growth.png").exists()
     assert (tmp_path / "run" / "figures" / "niches-at-changes.png").exists()

@@ -105,6 +105,7 @@ class Run:
             "n_niches": self.archive.n_niches,
             **progress_of(self.search),
             "invalid_reasons": dict(self.archive.invalid),
+            "changes": [asdict(change) for change in self.search.changes],
             "seed": self.plan.seed,
             "seconds": self.seconds,
             "seconds_search": self.seconds_search,
