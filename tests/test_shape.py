@@ -42,7 +42,6 @@ MANY_PARAMETERS = {
     "tessellation/growing.py:cluster_elites",
     "tessellation/growing.py:expanding",
     # Ours.
-    "assessment/trial.py:summarise_run",
     "problems/hexapod_locomotion/dart.py:simulate",  # with the arguments of the kernel that it stands in for
     "runs/plan.py:of",
 }

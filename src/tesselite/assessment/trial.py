@@ -117,8 +117,6 @@ def summarise_run(
     *,
     group: str,
     number: int = 0,
-    settings: dict[str, Any] | None = None,
-    seconds: dict[str, float] | None = None,
     threads: int | None = None,
     common: Tessellation | None = None,
 ) -> Trial:
@@ -142,7 +140,7 @@ def summarise_run(
         number=number,
         seed=plan.seed,
         direction=assessment.direction,
-        settings=settings or plan.to_dict(),
+        settings=plan.to_dict(),
         metrics=metrics,
         assessed=len(assessment),
         changed=assessment.changed,
@@ -151,7 +149,7 @@ def summarise_run(
         valid={name: assessment.valid(name) for name in assessment.settings},
         histograms={name: tuple(histogram(values, levels).tolist()) for name, values in assessment.fitness.items()},
         progress={name: [_whole(rows[i][name]) for i in kept] for name in PROGRESS},
-        seconds={"search": float(rows[-1]["seconds"] or 0.0) if rows else 0.0, **(seconds or {})},
+        seconds={"search": float(rows[-1]["seconds"] or 0.0) if rows else 0.0},
     )
 
 

@@ -19,6 +19,7 @@ from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
 from tesselite.execution.choice import execution_of
+from tesselite.execution.execution import Given
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
@@ -201,15 +202,9 @@ def resume_run(options: ResumeOptions) -> None:
     """Continue a run and tell how it ended."""
     folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
-    changes = Changes(
-        evaluations=options.evaluations,
-        other_version=options.other_version,
-        workers=on.where,
-        retries=on.retries,
-        timeout=on.timeout,
-        recycle_after=options.recycling.recycle_after,
-        worker_memory=options.recycling.worker_memory,
-    )
+    limits = options.recycling
+    given = Given(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
+    changes = Changes(options.evaluations, other_version=options.other_version, on=given)
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
         run = continue_run(
             folder, changes=changes, options=Options(on.threads, options.checkpoint_seconds, display=display)

@@ -269,17 +269,9 @@ def run_job(job: Job, report: Report) -> None:
         seed=seed,
         how=Evaluating(threads=job.threads, on_assessed=lambda done, total: report("assessment", done, total)),
     )
-    trial = summarise_run(
-        folder,
-        assessment,
-        job.levels,
-        group=pair.name,
-        number=job.number,
-        settings=pair.settings(),
-        seconds={"assessment": time.perf_counter() - assessing},
-        threads=job.threads,
-    )
-    trial.save(file)
+    seconds = {"assessment": time.perf_counter() - assessing}
+    made = summarise_run(folder, assessment, job.levels, group=pair.name, number=job.number, threads=job.threads)
+    replace(made, settings=pair.settings(), seconds=made.seconds | seconds).save(file)
     if not job.keep_runs:
         shutil.rmtree(folder)
 

@@ -163,18 +163,19 @@ def _maze_cvt(descriptor: str, **options: Any) -> Pair:
     return replace(pair, **options)
 
 
-def _maze_grid(descriptor: str, cells: int, *, ours: bool = False) -> Pair:
-    pair = _maze_cvt(descriptor)
+def _on_grid(cvt: Pair, cells: int, *, ours: bool = False) -> Pair:
+    """The pair of a CVT with a grid instead."""
     return replace(
-        pair,
-        name=f"grid-{descriptor}",
-        label=f"MAP-Elites {descriptor.upper()}" + (" (ours)" if ours else ""),
+        cvt,
+        name=cvt.name.replace("cvt", "grid"),
+        label=cvt.label.removeprefix("CVT-") + (" (ours)" if ours else ""),
         family="MAP-Elites",
         grid=cells,
         n_niches=None,
         n_samples=None,
         cvt_iterations=None,
         ours=ours,
+        variant_of=cvt.variant_of.replace("cvt", "grid"),
     )
 
 
@@ -207,8 +208,8 @@ def maze() -> Study:
     """
     from tesselite.paper.maze import PAPER as MAZE
 
-    grids = [_maze_grid(name, cells) for name, cells in MAZE.grid.items()]
-    beyond = [_maze_grid("50d", 2, ours=True)]
+    grids = [_on_grid(_maze_cvt(name), cells) for name, cells in MAZE.grid.items()]
+    beyond = [_on_grid(_maze_cvt("50d"), 2, ours=True)]
     return _maze_study(
         "maze",
         "Maze navigation",
@@ -229,9 +230,7 @@ def niches_maze() -> Study:
         for name in ("2d", "20d", "250d")
         for k in (5, 50, 500, 5000)
     ]
-    contrasts = tuple((f"{name}-k500", f"{name}-k5000") for name in ("2d", "20d", "250d"))
-    contrasts += tuple((f"{name}-k5", f"{name}-k5000") for name in ("2d", "20d", "250d"))
-    contrasts += tuple((f"{name}-k50", f"{name}-k5000") for name in ("2d", "20d", "250d"))
+    contrasts = tuple((f"{name}-k{k}", f"{name}-k5000") for k in (500, 5, 50) for name in ("2d", "20d", "250d"))
     one = _maze_cvt("2d", name="2d-k1", label="2D k=1 (ours)", family="2D", n_niches=1, ours=True)
     return _maze_study(
         "niches-maze",
@@ -331,10 +330,11 @@ def _hexapod_cvt(descriptor: str, **options: Any) -> Pair:
     from tesselite.paper.hexapod import PAPER
 
     settings = PAPER[f"hexapod:{descriptor}"]
-    name, label = _hexapod_names("cvt", "CVT-MAP-Elites", descriptor)
+    # The released code's reading of 12D, amplitudes, is named apart from the paper's.
+    dimensions, apart = _HEXAPOD_DIMENSIONS[descriptor], descriptor == "amplitude"
     pair = Pair(
-        name=name,
-        label=label,
+        name=f"cvt-{dimensions}d" + "-amplitude" * apart,
+        label=f"CVT-MAP-Elites {dimensions}D" + " amplitudes" * apart,
         family="CVT-MAP-Elites",
         problem=settings.problem,
         descriptor=descriptor,
@@ -345,32 +345,9 @@ def _hexapod_cvt(descriptor: str, **options: Any) -> Pair:
         n_samples=settings.n_samples,
         cvt_iterations=CVT_ITERATIONS,
         variation=f"resample:{settings.mutation:g}",
-        variant_of="cvt-12d" if descriptor == "amplitude" else "",
+        variant_of="cvt-12d" if apart else "",
     )
     return replace(pair, **options)
-
-
-def _hexapod_grid(descriptor: str, cells: int, *, ours: bool = False) -> Pair:
-    name, label = _hexapod_names("grid", "MAP-Elites", descriptor)
-    return replace(
-        _hexapod_cvt(descriptor),
-        name=name,
-        label=label + (" (ours)" if ours else ""),
-        family="MAP-Elites",
-        grid=cells,
-        n_niches=None,
-        n_samples=None,
-        cvt_iterations=None,
-        ours=ours,
-        variant_of="grid-12d" if descriptor == "amplitude" else "",
-    )
-
-
-def _hexapod_names(kind: str, algorithm: str, descriptor: str) -> tuple[str, str]:
-    """Name and label of a pair; the released code's reading of 12D, amplitudes, is named apart from the paper's."""
-    dimensions = _HEXAPOD_DIMENSIONS[descriptor]
-    apart = ("-amplitude", " amplitudes") if descriptor == "amplitude" else ("", "")
-    return f"{kind}-{dimensions}d{apart[0]}", f"{algorithm} {dimensions}D{apart[1]}"
 
 
 def _hexapod_study(name: str, title: str, pairs: Sequence[Pair], **options: Any) -> Study:
@@ -404,13 +381,13 @@ def hexapod() -> Study:
     from tesselite.paper.hexapod import PAPER
 
     grids = {
-        (name := settings.problem.partition(":")[2]): _hexapod_grid(name, settings.grid)
+        (name := settings.problem.partition(":")[2]): _on_grid(_hexapod_cvt(name), settings.grid)
         for settings in PAPER.values()
         if settings.grid is not None
     }
     released = [_released_cells(grid) for grid in grids.values()]
     grids.pop("amplitude")  # by the released rule only, which it comes with
-    beyond = [_hexapod_grid("controller", 2, ours=True)]
+    beyond = [_on_grid(_hexapod_cvt("controller"), 2, ours=True)]
     return _hexapod_study(
         "hexapod",
         "Hexapod locomotion",
@@ -482,7 +459,7 @@ def norms_hexapod() -> Study:
 
 def rounding_hexapod() -> Study:
     """What rounding does: fitness and duty factors as the released experiment has them, on its grid and on a CVT."""
-    exact = [_released_cells(_hexapod_grid("duty", 5)), _hexapod_cvt("duty")]
+    exact = [_released_cells(_on_grid(_hexapod_cvt("duty"), 5)), _hexapod_cvt("duty")]
     rounded = [
         replace(pair, name=f"{pair.name}-rounded", label=f"{pair.label}, rounded", problem="hexapod:duty,released=yes")
         for pair in exact

@@ -223,9 +223,7 @@ def expected_quality(
     for all of them; these need runs that were assessed. Returns the axes.
     """
     ax = _axes(ax)
-    groups = [
-        (name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in _groups(source, color, label)
-    ]
+    groups = _assessed(_groups(source, color, label))
     direction = _same_direction(groups)
     chosen = {name: [_in_setting(fitness, setting) for _, fitness in runs] for name, runs, _ in groups}
     values = np.concatenate([values for runs in chosen.values() for several in runs for values in several])
@@ -260,9 +258,7 @@ def best_performance(
     from matplotlib.patches import Patch
 
     ax = _axes(ax)
-    groups = [
-        (name, [_fitness_of(run) for run in runs], colour) for name, runs, colour in _groups(source, color, label)
-    ]
+    groups = _assessed(_groups(source, color, label))
     direction = _same_direction(groups)
     known = list(dict.fromkeys(key for _, runs, _ in groups for _, fitness in runs for key in fitness))
     if settings is None:

@@ -225,48 +225,78 @@ def carry_on(
         return _ended(run)
     verb = "resumed" if run.evaluations else "started"
     log.info("%s %s: %d of %d evaluations, seed %d", verb, _named(run), run.evaluations, run.budget, run.plan.seed)
-    milestone = max(job.batch_size, run.budget // MILESTONES)
-    if progress or run.folder or run.plan.stall:  # otherwise nothing is due there, and stopping costs time
-        job.milestone = milestone
     display.preparing("preparing the search")
     _warm_up(run, job.threads, in_process=workers is None)
+    # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
+    by_clock = workers is None and runs_compiled(run.search, run.problem)
+    between = _BetweenSteps(run, job, keeper, progress, display, by_clock=by_clock)
     execution.begin(job, workers)
     display.searching(run, run.evaluations)
     job.evaluated = functools.partial(display.searching, run)
-    rows = Milestones(milestone, run.evaluations, run.budget)
-    # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
-    by_clock = workers is None and runs_compiled(run.search, run.problem)
-    calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
-    noted = keeper.rows() if run.plan.stall else []
     with _signals(job) as received, closing(job.log) if job.log else nullcontext():
         steps = execution.steps(job, workers)
         with _saved_on_failure(run, keeper):
-            while _advance(run, steps, received, keeper):
-                keeper.make_room()
-                stop_if_nothing_is_valid(run.search, run.problem, min(job.batch_size, run.budget))
-                if rows.reached(run.evaluations):
-                    keeper.row(run)
-                    if run.plan.stall:
-                        noted.append(progress_of(run.search))
-                        run.stopped = run.plan.stall.reason(noted)
-                stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
-                if stopping or keeper.is_due():
-                    keeper.save(run)
-                display.searching(run, run.evaluations)
-                if progress and calls.reached(run.evaluations) and _is_true(progress(run)):
-                    run.stopped = run.stopped or "the callback said so"
-                if run.stopped and run.evaluations < run.budget:
-                    log.info("stopped at %d evaluations: %s", run.evaluations, one_line(run.stopped))
-                    job.events.record(STOP, run.evaluations, why=run.stopped)
-                    job.events.record(BUDGET, run.evaluations, value=run.evaluations)
-                    break
-                if stopping and run.evaluations < run.budget:
-                    keeper.stop(run, received[0])
-                    break
-            if run.evaluations >= run.budget:
-                run.stopped = ""
+            while _advance(run, steps, received, keeper) and between.goes_on(received):
+                pass
         keeper.save(run)
     return _ended(run)
+
+
+class _BetweenSteps:
+    """What happens after each step: the run is noted, saved and shown, its callback called, and it may end early."""
+
+    def __init__(
+        self,
+        run: Run,
+        job: Job,
+        keeper: Keeper,
+        progress: Progress | None,
+        display: RunDisplay,
+        *,
+        by_clock: bool,
+    ) -> None:
+        self.run, self.job, self.keeper, self.progress, self.display = run, job, keeper, progress, display
+        milestone = max(job.batch_size, run.budget // MILESTONES)
+        if progress or run.folder or run.plan.stall:  # otherwise nothing is due there, and stopping costs time
+            job.milestone = milestone
+        self._rows = Milestones(milestone, run.evaluations, run.budget)
+        self._calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
+        self._noted = keeper.rows() if run.plan.stall else []
+
+    def goes_on(self, received: list[int]) -> bool:
+        """Whether the run takes its next step; `received` has the signals that came so far."""
+        run, keeper = self.run, self.keeper
+        keeper.make_room()
+        stop_if_nothing_is_valid(run.search, run.problem, min(self.job.batch_size, run.budget))
+        if self._rows.reached(run.evaluations):
+            self._note()
+        stopping = bool(received)  # looked at once: a signal that comes while we save waits for the next step
+        if stopping or keeper.is_due():
+            keeper.save(run)
+        self.display.searching(run, run.evaluations)
+        if self.progress and self._calls.reached(run.evaluations) and _is_true(self.progress(run)):
+            run.stopped = run.stopped or "the callback said so"
+        if run.evaluations >= run.budget:
+            run.stopped = ""  # there is nothing left to stop
+        elif run.stopped:
+            self._end_early()
+        elif stopping:
+            keeper.stop(run, received[0])
+        return not (run.stopped or (stopping and run.evaluations < run.budget))
+
+    def _note(self) -> None:
+        """A row of progress; the run stops where it has stalled."""
+        self.keeper.row(self.run)
+        if self.run.plan.stall:
+            self._noted.append(progress_of(self.run.search))
+            self.run.stopped = self.run.plan.stall.reason(self._noted)
+
+    def _end_early(self) -> None:
+        """Record that the run has ended here, as planned, and why."""
+        run, events = self.run, self.job.events
+        log.info("stopped at %d evaluations: %s", run.evaluations, one_line(run.stopped))
+        events.record(STOP, run.evaluations, why=run.stopped)
+        events.record(BUDGET, run.evaluations, value=run.evaluations)
 
 
 def _is_true(said: object) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ParamSpec
 
@@ -330,16 +330,7 @@ class Changes:
     variation: Variation | None = None
     emitter: Emitter | None = None
     other_version: bool = False
-    workers: WorkersLike | None = None
-    retries: int | None = None
-    timeout: float | None = None
-    recycle_after: int | None = None
-    worker_memory: int | str | None = None
-
-    @property
-    def given(self) -> Given:
-        """Which workers, and their limits."""
-        return Given(self.workers, self.retries, self.timeout, self.recycle_after, self.worker_memory)
+    on: Given = field(default_factory=Given)
 
     def budget(self, plan: Plan) -> int:
         """The evaluations in all; ValueError if that is less than was planned."""
@@ -385,17 +376,8 @@ def resume(
         >>> tl.resume("sphere", evaluations=1_000).evaluations
         1000
     """
-    changes = Changes(
-        evaluations=evaluations,
-        variation=variation,
-        emitter=emitter,
-        other_version=other_version,
-        workers=workers,
-        retries=retries,
-        timeout=timeout,
-        recycle_after=recycle_after,
-        worker_memory=worker_memory,
-    )
+    given = Given(workers, retries, timeout, recycle_after, worker_memory)
+    changes = Changes(evaluations, variation, emitter, other_version, given)
     with shown_from_python(progress) as (called, shown):
         return continue_run(folder, problem, changes, Options(threads, checkpoint_seconds, called, shown))
 
@@ -417,9 +399,9 @@ def continue_run(
                 "accept that the result may differ from an uninterrupted run (--other-version)"
             )
         problem = _checked_problem(place, plan, problem, asked=True)  # to resume a run is to run its problem
-        if changes.workers is None:
+        if changes.on.workers is None:
             check_scheduler(place.path, plan)
-        execution = resumed(plan.execution, changes.given)
+        execution = resumed(plan.execution, changes.on)
         budget = changes.budget(plan)
         again = _again(place, plan, changes.variation, changes.emitter)
         agree_to_import(plan)  # to resume a run is to run what it names
