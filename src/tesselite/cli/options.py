@@ -95,23 +95,23 @@ class FigureFormat(StrEnum):
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress and no summary; what was asked for is printed.")
+    bool, typer.Option("--quiet", "-q", help="Show no progress and no summary; print only results.")
 ]
 ThreadsOption = Annotated[
     int | None,
-    typer.Option(help="Threads for compiled work; all cores by default. Results do not depend on it."),
+    typer.Option(help="Threads for compiled code. Default: all cores. Does not affect results."),
 ]
 TrustOption = Annotated[
     bool,
-    typer.Option("--trust", help="Import the problem that a run names, which runs its file. It is remembered."),
+    typer.Option("--trust", help="Allow importing the module of the run's problem, which executes it. Remembered for later."),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option(parser=whole, metavar="N", help="Same seed, same result; drawn if not given.")
+    int | None, typer.Option(parser=whole, metavar="N", help="Same seed, same result. Default: random.")
 ]
-CheckpointOption = Annotated[float, typer.Option("--checkpoint", metavar="SECONDS", help="Save at least this often.")]
-FigureOption = Annotated[FigureFormat, typer.Option("--format", help="Kind of picture.")]
+CheckpointOption = Annotated[float, typer.Option("--checkpoint", metavar="SECONDS", help="Save at least every SECONDS.")]
+FigureOption = Annotated[FigureFormat, typer.Option("--format", help="File format of the pictures.")]
 RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")]
-ResultsOption = Annotated[Path, typer.Option("--out", "-o", help="Folder of the results.")]
+ResultsOption = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 
 
 def _one_of(workers: int | None, dask: str | None) -> int | str | None:
@@ -128,7 +128,7 @@ class OnWorkers:
     threads: ThreadsOption = None
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Results do not depend on it."),
+        typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Does not affect results."),
     ] = None
     dask: Annotated[
         str | None,
@@ -156,15 +156,15 @@ class TrialOptions:
     """How the trials of a study are carried out, and how it is reported."""
 
     workers: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Trials at a time; as many as cores by default.")
+        int | None, typer.Option(parser=whole, metavar="N", help="Trials in parallel. Default: the number of cores.")
     ] = None
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Trials on a Dask cluster that sees the same folders."),
+        typer.Option("--dask", metavar="ADDRESS", help="Run trials on a Dask cluster that shares the file system."),
     ] = None
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep archives; else only summaries stay.")] = False
-    forecast: Annotated[bool, typer.Option("--forecast", help="Only say how long it will take.")] = False
-    report: Annotated[bool, typer.Option("--report", help="Only write the report from the trials there are.")] = False
+    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the archives, not only summaries.")] = False
+    forecast: Annotated[bool, typer.Option("--forecast", help="Only estimate how long it will take.")] = False
+    report: Annotated[bool, typer.Option("--report", help="Only write the report, from finished trials.")] = False
     kind: FigureOption = FigureFormat.PNG
     quiet: QuietOption = False
     as_json: JsonOption = False
@@ -181,7 +181,7 @@ class TrialOptions:
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"--workers: expected at least 1, got {self.workers}")
         if self.forecast and self.report:
-            raise ValueError("--forecast: expected without --report; one says what is to come, the other what there is")
+            raise ValueError("--forecast: not valid together with --report; choose one")
 
 
 def trust(given: bool, *folders: Path) -> None:

@@ -47,10 +47,10 @@ def reproduce_study(options: ReproduceOptions) -> None:
 def _concept(options: ReproduceOptions) -> list[Path]:
     """The figures that explain the idea."""
     if options.how.forecast or options.how.report:
-        raise ValueError("concept: has no trials to forecast or to report; it draws figures in seconds")
+        raise ValueError("concept: --forecast and --report are not valid; it only draws figures, in seconds")
     of_trials = (options.trials, options.evaluations, options.descriptors or None, options.cvt_samples, options.reuse)
     if options.quick or any(value is not None for value in of_trials):
-        raise ValueError("concept: draws figures and has no trials; expected no options of trials")
+        raise ValueError("concept: options of trials are not valid; it only draws figures")
     from tesselite.paper.concept import concept_figures
 
     return concept_figures(options.out, options.how.kind)
@@ -206,7 +206,7 @@ def tell_studies(results: Sequence[dict[str, Any]], as_json: bool, every_file: b
         return
     for result in results:
         if result.get("n_trials") == 0:
-            typer.echo(f"{result['study']}: nothing is left to run")
+            typer.echo(f"{result['study']}: all trials are finished")
         for file in result.get("files", [])[: None if every_file else 1]:
             typer.echo(one_line(file))
 

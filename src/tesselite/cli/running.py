@@ -107,7 +107,7 @@ def _niches(options: RunOptions, space: FeatureSpace) -> Niches:
         raise ValueError(f"expected only one of {', '.join(chosen)}, got {' and '.join(given)}")
     if options.population is not None:
         if given or options.grow is not None:
-            raise ValueError(f"--population: has no niches; expected no {', '.join(chosen)} and --grow")
+            raise ValueError(f"--population: has no niches; not valid together with {', '.join(chosen)} or --grow")
         return population_by_name(options.population)
     if options.grow is not None:
         return _growing(options, options.grow, space)
@@ -143,7 +143,7 @@ def _growing(options: RunOptions, rule: str, space: FeatureSpace) -> Niches:
     unused = {"--cells": options.cells, "--centroids": options.centroids, "--samples": options.samples}
     for name, value in {**unused, "--method": options.method}.items():
         if value is not None:
-            raise ValueError(f"{name}: not valid together with --grow, whose niches make themselves")
+            raise ValueError(f"{name}: not valid together with --grow")
     shape = None
     if options.grid is not None:
         shape = tuple(options.grid) if isinstance(options.grid, list) else (options.grid,) * space.n
@@ -234,7 +234,7 @@ def replay_run(folder: Path, as_json: bool) -> None:
         if same is None:
             typer.echo(f"nothing to compare with yet: the run's archive has {saved:,} of these evaluations")
         else:
-            typer.echo("the archive is the one that the run left" if same else "the archive differs from the run's")
+            typer.echo("the archive is the same as the run's" if same else "the archive differs from the run's")
     if same is False:
         raise typer.Exit(1)
 
@@ -283,7 +283,7 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
             reasons = "; ".join(f"{n:,} x {why}" for why, n in run.archive.invalid.most_common(5))
             typer.echo(one_line(f"{figures['invalid']:,} evaluations were invalid: {reasons}"))
         if figures["out_of_bounds"]:
-            typer.echo(f"{figures['out_of_bounds']:,} lay outside the feature bounds and went to the nearest niche")
+            typer.echo(f"{figures['out_of_bounds']:,} were outside the feature bounds and went to the nearest niche")
         typer.echo(one_line(f"archive: {Path(figures['out']) / 'archive.parquet'}"))
         if page is not None:
             typer.echo(one_line(f"report: {page}"))

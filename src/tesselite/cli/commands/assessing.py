@@ -29,12 +29,12 @@ class AssessOptions:
     folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")]
     at_most: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="N", help="Draw N elites where there are more; 10,000 by default."),
+        typer.Option(parser=whole, metavar="N", help="Assess at most N elites, drawn at random. Default: 10,000."),
     ] = None
-    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Seed of that draw.")] = 0
+    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Seed for drawing elites.")] = 0
     share: Annotated[
         list[float] | None,
-        typer.Option(metavar="X", help="Tell the share of elites that reach fitness X; can be repeated."),
+        typer.Option(metavar="X", help="Also print the share of elites that reach fitness X; can be repeated."),
     ] = None
     on: OnWorkers
     quiet: QuietOption = False
@@ -75,7 +75,7 @@ class CompareOptions:
     against: Annotated[
         list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
     ]
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the tables and figures.")] = Path("comparison")
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tables and figures.")] = Path("comparison")
     names: Annotated[str, typer.Option(metavar="A,B", help="Names of the two sets.")] = ""
     share: Annotated[
         list[float] | None,
@@ -87,8 +87,8 @@ class CompareOptions:
             "--niches",
             parser=whole,
             metavar="K",
-            help="Project all runs on a common CVT of K niches. Default: only runs whose niches differ, on as many as "
-            "the run with the fewest has.",
+            help="Project all runs onto a common CVT of K niches. Default: only if their niches differ, with as "
+            "many niches as the run with the fewest.",
         ),
     ] = None
     kind: FigureOption = FigureFormat.PNG

@@ -29,25 +29,25 @@ class ImportOptions:
         Path, typer.Argument(metavar="FILE", help="A data frame as CSV, the folder of a repertoire, or a .dat file.")
     ]
     of: Annotated[ImportFormat, typer.Option("--from", help="The library that wrote it.")]
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The archive; FILE.parquet by default.")] = None
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The archive to write. Default: FILE.parquet.")] = None
     features: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME=LOW:HIGH,...", help="The features, as in speed=0:2,height=-1:1. Default: all in [0, 1]."
+            metavar="NAME=LOW:HIGH,...", help="The features, such as speed=0:2,height=-1:1. Default: all in [0, 1]."
         ),
     ] = None
     grid: Annotated[
         Any,
         typer.Option(
-            parser=grid_cells, metavar="N[xN...]", help="The niches: a grid of cells per feature, as 64 or 64x32."
+            parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."
         ),
     ] = None
     niches: Annotated[
-        int | None, typer.Option(parser=whole, metavar="K", help="The niches: a new CVT with K of them.")
+        int | None, typer.Option(parser=whole, metavar="K", help="Use a new CVT with K niches.")
     ] = None
-    centroids: Annotated[Path | None, typer.Option(help="The niches: a file of centroids.")] = None
+    centroids: Annotated[Path | None, typer.Option(help="Use the niches of this file of centroids.")] = None
     negate: Annotated[
-        bool, typer.Option("--negate", help="The fitness was negated to be maximised: make it one to minimise.")
+        bool, typer.Option("--negate", help="Negate the fitness and minimise it: it was negated for a library that maximises.")
     ] = False
     seed: SeedOption = None
     as_json: JsonOption = False

@@ -23,7 +23,7 @@ class InfoOptions:
 
 @command
 def info(options: InfoOptions) -> None:
-    """Say what a run is and how far it came."""
+    """Show the settings and the state of a run."""
     from tesselite.cli.look import show_info
 
     trust(options.trust, options.folder)
@@ -48,11 +48,11 @@ class ExportOptions:
 
     folder: RunArgument
     to: Annotated[
-        ExportFormat | None, typer.Option(help="Format of the file; what its ending says, or csv, by default.")
+        ExportFormat | None, typer.Option(help="Format. Default: by the ending of --out, else csv.")
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The file, or the folder for qdax; DIR/elites.FORMAT by default."),
+        typer.Option("--out", "-o", help="The file (for qdax, the folder) to write. Default: DIR/elites.FORMAT."),
     ] = None
     negate: Annotated[
         bool, typer.Option("--negate", help="Negate fitness that is minimised, for libraries that maximise.")
@@ -80,12 +80,12 @@ class PlotOptions:
 
     folder: RunArgument
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the pictures. Default: DIR/figures, or FILE-figures.")
+        Path | None, typer.Option("--out", "-o", help="Folder for the pictures. Default: DIR/figures, or FILE-figures.")
     ] = None
     kind: FigureOption = FigureFormat.PNG
     feature: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A parallel axis; can be repeated. Default: the 24 that vary most."),
+        typer.Option(metavar="NAME", help="Feature for a parallel axis; can be repeated. Default: the 24 that vary most."),
     ] = None
     trust: TrustOption = False
     as_json: JsonOption = False
@@ -108,9 +108,9 @@ class FilmOptions:
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod, or of a problem with a film.")
     ]
-    elite: Annotated[str, typer.Option(help="best, or the number of a niche.")] = "best"
-    scenario: Annotated[str | None, typer.Option(help="A damage, as 'leg 2'; none by default.")] = None
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .gif, or a .mp4 where ffmpeg is installed.")] = Path(
+    elite: Annotated[str, typer.Option(help="'best' or the number of a niche.")] = "best"
+    scenario: Annotated[str | None, typer.Option(help="Scenario, such as 'leg 2'. Default: none.")] = None
+    out: Annotated[Path, typer.Option("--out", "-o", help="The film: .gif, or .mp4 if ffmpeg is installed.")] = Path(
         "gait.gif"
     )
     trust: TrustOption = False
@@ -148,7 +148,7 @@ class ReportOptions:
 
 @command
 def report(options: ReportOptions) -> None:
-    """Write an interactive page of runs into one HTML file that needs no network."""
+    """Write an interactive page of one or more runs: a single HTML file that works offline."""
     from tesselite.cli.reporting import make_report
 
     trust(options.trust, *(folder for folder in options.folders if folder.is_dir()))
@@ -160,15 +160,15 @@ class WatchOptions:
     """The options of `watch`."""
 
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, which may not exist yet.")]
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 8137
-    host: Annotated[str, typer.Option(help="Address to listen on; only this machine by default.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 chooses a free one.")] = 8137
+    host: Annotated[str, typer.Option(help="Address to listen on. Default: this machine only.")] = "127.0.0.1"
     seconds: Annotated[float, typer.Option(help="Refresh interval in seconds.")] = 2.0
     trust: TrustOption = False
 
 
 @command
 def watch(options: WatchOptions) -> None:
-    """Show a run in a browser while it goes on; reads its folder and writes nothing."""
+    """Show a run in a browser while it is in progress. Only reads its folder."""
     from tesselite.cli.reporting import watch_run
 
     trust(options.trust, options.folder)

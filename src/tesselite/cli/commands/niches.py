@@ -21,14 +21,14 @@ class CvtCommandOptions:
     ] = None
     problem: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="The features of this problem instead, sampled as `tesselite run` does it."),
+        typer.Option(metavar="SPEC", help="Use the features of this problem, sampled as in `tesselite run`."),
     ] = None
     niches: Annotated[
         int | None, typer.Option("--niches", "-k", parser=whole, metavar="K", help="Number of centroids.")
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option("--samples", "-n", parser=whole, metavar="N", help="Samples in all, or for each iteration."),
+        typer.Option("--samples", "-n", parser=whole, metavar="N", help="Number of samples: in total, or per iteration for fresh."),
     ] = None
     seed: SeedOption = None
     p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance (inf is allowed).")] = 2.0
@@ -36,7 +36,7 @@ class CvtCommandOptions:
         None
     )
     tolerance: Annotated[
-        float | None, typer.Option(help="Stop when the error falls by less than this share over ten iterations.")
+        float | None, typer.Option(help="Stop when the error falls by less than this fraction over ten iterations.")
     ] = None
     method: Annotated[
         str | None,
@@ -50,18 +50,18 @@ class CvtCommandOptions:
             "hull:FILE.npy. Default: evenly in the box.",
         ),
     ] = None
-    start: Annotated[str | None, typer.Option(help="random or even.")] = None
+    start: Annotated[str | None, typer.Option(help="Initial centroids: random or even.")] = None
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             "-o",
-            help="File of the centroids: .parquet, or .npy, .dat, .txt, which know no bounds and hold them in the "
-            "units of the features; centroids_K_D.parquet by default.",
+            help="File of the centroids: .parquet, or .npy, .dat, .txt, which store no bounds and hold centroids "
+            "in the units of the features. Default: centroids_K_D.parquet.",
         ),
     ] = None
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation into this picture.")] = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only forecast seconds and memory.")] = False
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation to this file.")] = None
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and memory.")] = False
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not update it.")] = False
     list_cache: Annotated[bool, typer.Option("--list-cache", help="List the cached tessellations and exit.")] = False
     threads: ThreadsOption = None
@@ -71,7 +71,7 @@ class CvtCommandOptions:
 
 @command
 def cvt(options: CvtCommandOptions) -> None:
-    """Construct a centroidal Voronoi tessellation of a problem's features or of a cube, and say how good it is."""
+    """Construct a centroidal Voronoi tessellation of a problem's features or of a unit cube, and report its quality."""
     from tesselite.cli.tessellating import make_cvt, show_cache
 
     if options.list_cache:

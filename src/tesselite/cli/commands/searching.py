@@ -31,7 +31,7 @@ class ProblemsOptions:
 
 @command
 def problems(options: ProblemsOptions) -> None:
-    """List the built-in problems, and say how to use your own."""
+    """List the built-in problems and show how to use your own."""
     from tesselite.cli.look import show_problems
 
     show_problems(options.as_json)
@@ -66,12 +66,12 @@ class RunOptions:
 
     problem: Annotated[str, typer.Argument(help="A built-in problem (see `tesselite problems`) or module:name.")]
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run; runs/PROBLEM-SEED by default.")
+        Path | None, typer.Option("--out", "-o", help="Folder of the run. Default: runs/PROBLEM-SEED.")
     ] = None
-    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="A CVT with K niches.")] = None
+    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Use a CVT with K niches.")] = None
     grid: Annotated[
         Any,
-        typer.Option(parser=grid_cells, metavar="N[xN...]", help="A grid instead: cells per feature, as 64 or 64x32."),
+        typer.Option(parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."),
     ] = None
     cells: Annotated[
         str | None,
@@ -95,15 +95,15 @@ class RunOptions:
     centroids: Annotated[
         Path | None,
         typer.Option(
-            help="A file of centroids instead, as `tesselite cvt --problem` makes it; .npy, .dat and .txt hold them in "
-            "the units of the features."
+            help="Use the centroids of this file, as written by `tesselite cvt --problem`; .npy, .dat and .txt hold "
+            "them in the units of the features."
         ),
     ] = None
     tessellation: Annotated[
         str | None,
         typer.Option(
             metavar="MODULE:CLASS[:NAME=VALUE,...]",
-            help="A tessellation of yours instead, a subclass of tesselite.Tessellation, and its arguments.",
+            help="Use your own tessellation, a subclass of tesselite.Tessellation, with these arguments.",
         ),
     ] = None
     samples: Annotated[
@@ -115,14 +115,14 @@ class RunOptions:
         str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd. Default: chosen automatically.")
     ] = None
     paper: Annotated[
-        bool, typer.Option("--paper", help="The paper's settings; options given beside it take precedence.")
+        bool, typer.Option("--paper", help="Use the paper's settings; other options take precedence.")
     ] = False
     evaluations: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="The budget; accepts 1e6. 100000 by default.")
+        int | None, typer.Option(parser=whole, metavar="N", help="Number of evaluations, such as 1e6. Default: 100000.")
     ] = None
     initial: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="N", help="Random solutions before the first offspring; 1000 by default."),
+        typer.Option(parser=whole, metavar="N", help="Random solutions before the first offspring. Default: 1000."),
     ] = None
     batch_size: Annotated[
         int | None,
@@ -137,7 +137,7 @@ class RunOptions:
     emitter: Annotated[
         str | None,
         typer.Option(
-            help="Which solutions come next. uniform or curiosity, with an operator as in --variation "
+            help="How solutions are proposed. uniform or curiosity, with an operator as in --variation "
             "(curiosity:gaussian:0.1): any solutions, few evaluations per niche. "
             "cma_mae:alpha=0.01,emitters=15,batch=36: real vectors, 50 or more evaluations per niche; with two or "
             "three features and fewer than some 100, try alpha=0.1,cm=1,anti=0. cma_me: for comparison. "
@@ -162,7 +162,7 @@ class RunOptions:
         ),
     ] = None
     rise: Annotated[
-        float | None, typer.Option(help="With --patience: the share by which one of them has to rise. Default: 0.01.")
+        float | None, typer.Option(help="With --patience: the relative rise that counts. Default: 0.01.")
     ] = None
     history: Annotated[
         bool,
@@ -172,16 +172,16 @@ class RunOptions:
     on: OnWorkers
     recycling: Recycling
     asynchronous: Annotated[
-        bool, typer.Option("--asynchronous", help="On workers: insert each result at once, wait for no batch.")
+        bool, typer.Option("--asynchronous", help="Insert each result immediately, without waiting for the batch (workers only).")
     ] = False
     islands: Annotated[
         int | None,
-        typer.Option(metavar="N", help="N searches side by side that exchange elites; for very quick problems."),
+        typer.Option(metavar="N", help="Run N searches in parallel that exchange elites; for very fast problems."),
     ] = None
     exchange: Annotated[
         int | None,
         typer.Option(
-            parser=whole, metavar="N", help="Evaluations of an island between exchanges; 20 in all by default."
+            parser=whole, metavar="N", help="Evaluations per island between exchanges. Default: 20 exchanges in total."
         ),
     ] = None
     checkpoint_seconds: CheckpointOption = 30.0
@@ -224,8 +224,8 @@ class ResumeOptions:
 def resume(options: ResumeOptions) -> None:
     """Continue a run that was interrupted, or extend a finished one.
 
-    It has the same workers and limits as before, unless you give others. --workers 0 evaluates in this
-    process, --timeout inf sets no limit.
+    Uses the same workers and limits as before unless you give others. --workers 0 evaluates in this
+    process; --timeout inf removes the limit.
     """
     from tesselite.cli.running import resume_run
 
@@ -243,7 +243,7 @@ class ReplayOptions:
 
 @command
 def replay(options: ReplayOptions) -> None:
-    """Repeat an asynchronous run from its log, without evaluating, and compare the archive with the one it left."""
+    """Replay an asynchronous run from its log, without evaluating, and check that its archive is reproduced."""
     from tesselite.cli.running import replay_run
 
     trust(options.trust, options.folder)

@@ -25,10 +25,10 @@ class ReproduceOptions:
     out: ResultsOption
     trials: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="N", help="Trials of each pair; the paper's 30 or 20 by default."),
+        typer.Option(parser=whole, metavar="N", help="Trials per pair. Default: the paper's 30 or 20."),
     ] = None
     evaluations: Annotated[
-        int | None, typer.Option(parser=whole, metavar="E", help="Evaluations of each trial; the paper's by default.")
+        int | None, typer.Option(parser=whole, metavar="E", help="Evaluations per trial. Default: the paper's.")
     ] = None
     descriptors: Annotated[
         str,
@@ -36,19 +36,19 @@ class ReproduceOptions:
             "--descriptors",
             "--pairs",
             metavar="D,D",
-            help="Only these descriptors or pairs, as 2d,20d or cvt-6d,grid-6d-released.",
+            help="Only these descriptors or pairs, such as 2d,20d or cvt-6d,grid-6d-released.",
         ),
     ] = ""
     cvt_samples: Annotated[
-        int | None, typer.Option(parser=whole, metavar="K", help="Samples of each CVT; the paper's where they fit.")
+        int | None, typer.Option(parser=whole, metavar="K", help="Samples per CVT. Default: the paper's, if they fit in memory.")
     ] = None
     centroids: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Also run CVTs whose centroids are in this folder, as *_K_D.dat."),
+        typer.Option(metavar="DIR", help="Also run CVTs with centroids from this folder (*_K_D.dat)."),
     ] = None
     reuse: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Take over trials of the same settings from another reproduction."),
+        typer.Option(metavar="DIR", help="Reuse trials with the same settings from this folder; can be repeated."),
     ] = None
     quick: Annotated[bool, typer.Option("--quick", help="The whole chain at a tiny scale, in a few minutes.")] = False
     how: TrialOptions
@@ -56,7 +56,7 @@ class ReproduceOptions:
 
 @command
 def reproduce(options: ReproduceOptions) -> None:
-    """Reproduce the paper: run what is missing of a study and set its numbers beside ours. Stop and continue freely."""
+    """Reproduce the paper: run a study's missing trials and compare with its numbers. Can be stopped and continued."""
     from tesselite.cli.reproducing import reproduce_study
 
     reproduce_study(options)
@@ -86,17 +86,17 @@ class BenchOptions:
             "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
         ),
     ] = None
-    trials: Annotated[int, typer.Option(parser=whole, metavar="N", help="Trials of each, with different seeds.")] = 5
+    trials: Annotated[int, typer.Option(parser=whole, metavar="N", help="Trials per algorithm and benchmark, each with its own seed.")] = 5
     evaluations: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="E", help="Evaluations of each trial. Default: the benchmark's."),
+        typer.Option(parser=whole, metavar="E", help="Evaluations per trial. Default: the benchmark's."),
     ] = None
     how: TrialOptions
 
 
 @command
 def bench(options: BenchOptions) -> None:
-    """Compare algorithms on the field's public benchmarks, beside published figures. Stop and continue freely."""
+    """Compare algorithms on public benchmarks and with published figures. Can be stopped and continued."""
     from tesselite.cli.benchmarking import run_benchmarks
 
     run_benchmarks(options)
