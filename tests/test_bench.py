@@ -81,7 +81,7 @@ def test_what_is_unknown_is_refused(tmp_path):
         (["lp-ackley"], "benchmark: expected some of lp-sphere, .*, got lp-ackley"),
         (["-a", "sgd"], "algorithm: expected one of .*iso_line.*, got 'sgd'"),
         (["--trials", 0], "--trials: expected at least 1, got 0"),
-        (["--forecast", "--report"], "--forecast: expected without --report"),
+        (["--forecast", "--report"], "--forecast: not valid together with --report"),
         (["spiral", "--report"], "no trial is finished yet"),
     ):
         with pytest.raises(ValueError, match=said):

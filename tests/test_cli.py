@@ -234,7 +234,7 @@ def test_invalid_and_out_of_bounds_rows_are_counted_and_told(cli):
     assert "evaluations were invalid: " in shown.out
     assert "exception: KeyError" in shown.out
     assert "a feature is NaN or infinite" in shown.out
-    assert "lay outside the feature bounds" in shown.out
+    assert "were outside the feature bounds" in shown.out
     about = cli("info", "a", "--json").json
     assert about["invalid"] == sum(about["invalid_reasons"].values()) > 100
     assert about["out_of_bounds"] > 100

@@ -448,7 +448,7 @@ def test_command_line(toy, monkeypatch):
     (toy / "report.md").unlink()
     found = run_command(app, [*words, "--report", "--json"])
     assert json.loads(found.stdout)["files"][0] == str(toy / "report.md")
-    assert "nothing is left to run" in run_command(app, [*words, "--forecast"]).stdout
+    assert "all trials are finished" in run_command(app, [*words, "--forecast"]).stdout
     for bad in (["--trials", "0"], ["--workers", "0"], ["--descriptors", "9d"]):
         assert run_command(app, [*words, *bad]).exit_code != 0
     assert run_command(app, ["reproduce", "nothing", "-o", str(toy)]).exit_code != 0

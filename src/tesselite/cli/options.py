@@ -103,12 +103,16 @@ ThreadsOption = Annotated[
 ]
 TrustOption = Annotated[
     bool,
-    typer.Option("--trust", help="Allow importing the module of the run's problem, which executes it. Remembered for later."),
+    typer.Option(
+        "--trust", help="Allow importing the module of the run's problem, which executes it. Remembered for later."
+    ),
 ]
 SeedOption = Annotated[
     int | None, typer.Option(parser=whole, metavar="N", help="Same seed, same result. Default: random.")
 ]
-CheckpointOption = Annotated[float, typer.Option("--checkpoint", metavar="SECONDS", help="Save at least every SECONDS.")]
+CheckpointOption = Annotated[
+    float, typer.Option("--checkpoint", metavar="SECONDS", help="Save at least every SECONDS.")
+]
 FigureOption = Annotated[FigureFormat, typer.Option("--format", help="File format of the pictures.")]
 RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, or an archive file.")]
 ResultsOption = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]

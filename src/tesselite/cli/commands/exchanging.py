@@ -38,16 +38,15 @@ class ImportOptions:
     ] = None
     grid: Annotated[
         Any,
-        typer.Option(
-            parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."
-        ),
+        typer.Option(parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."),
     ] = None
-    niches: Annotated[
-        int | None, typer.Option(parser=whole, metavar="K", help="Use a new CVT with K niches.")
-    ] = None
+    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Use a new CVT with K niches.")] = None
     centroids: Annotated[Path | None, typer.Option(help="Use the niches of this file of centroids.")] = None
     negate: Annotated[
-        bool, typer.Option("--negate", help="Negate the fitness and minimise it: it was negated for a library that maximises.")
+        bool,
+        typer.Option(
+            "--negate", help="Negate the fitness and minimise it: it was negated for a library that maximises."
+        ),
     ] = False
     seed: SeedOption = None
     as_json: JsonOption = False

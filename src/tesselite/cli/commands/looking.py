@@ -47,9 +47,7 @@ class ExportOptions:
     """The options of `export`."""
 
     folder: RunArgument
-    to: Annotated[
-        ExportFormat | None, typer.Option(help="Format. Default: by the ending of --out, else csv.")
-    ] = None
+    to: Annotated[ExportFormat | None, typer.Option(help="Format. Default: by the ending of --out, else csv.")] = None
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="The file (for qdax, the folder) to write. Default: DIR/elites.FORMAT."),
@@ -85,7 +83,9 @@ class PlotOptions:
     kind: FigureOption = FigureFormat.PNG
     feature: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Feature for a parallel axis; can be repeated. Default: the 24 that vary most."),
+        typer.Option(
+            metavar="NAME", help="Feature for a parallel axis; can be repeated. Default: the 24 that vary most."
+        ),
     ] = None
     trust: TrustOption = False
     as_json: JsonOption = False

@@ -28,7 +28,13 @@ class CvtCommandOptions:
     ] = None
     samples: Annotated[
         int | None,
-        typer.Option("--samples", "-n", parser=whole, metavar="N", help="Number of samples: in total, or per iteration for fresh."),
+        typer.Option(
+            "--samples",
+            "-n",
+            parser=whole,
+            metavar="N",
+            help="Number of samples: in total, or per iteration for fresh.",
+        ),
     ] = None
     seed: SeedOption = None
     p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance (inf is allowed).")] = 2.0

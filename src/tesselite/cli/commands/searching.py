@@ -65,9 +65,9 @@ class RunOptions:
     """The options of `run`; None stands for the default, or for what the paper did."""
 
     problem: Annotated[str, typer.Argument(help="A built-in problem (see `tesselite problems`) or module:name.")]
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the run. Default: runs/PROBLEM-SEED.")
-    ] = None
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the run. Default: runs/PROBLEM-SEED.")] = (
+        None
+    )
     niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Use a CVT with K niches.")] = None
     grid: Annotated[
         Any,
@@ -114,9 +114,9 @@ class RunOptions:
     method: Annotated[
         str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd. Default: chosen automatically.")
     ] = None
-    paper: Annotated[
-        bool, typer.Option("--paper", help="Use the paper's settings; other options take precedence.")
-    ] = False
+    paper: Annotated[bool, typer.Option("--paper", help="Use the paper's settings; other options take precedence.")] = (
+        False
+    )
     evaluations: Annotated[
         int | None, typer.Option(parser=whole, metavar="N", help="Number of evaluations, such as 1e6. Default: 100000.")
     ] = None
@@ -172,7 +172,10 @@ class RunOptions:
     on: OnWorkers
     recycling: Recycling
     asynchronous: Annotated[
-        bool, typer.Option("--asynchronous", help="Insert each result immediately, without waiting for the batch (workers only).")
+        bool,
+        typer.Option(
+            "--asynchronous", help="Insert each result immediately, without waiting for the batch (workers only)."
+        ),
     ] = False
     islands: Annotated[
         int | None,

@@ -40,7 +40,8 @@ class ReproduceOptions:
         ),
     ] = ""
     cvt_samples: Annotated[
-        int | None, typer.Option(parser=whole, metavar="K", help="Samples per CVT. Default: the paper's, if they fit in memory.")
+        int | None,
+        typer.Option(parser=whole, metavar="K", help="Samples per CVT. Default: the paper's where feasible."),
     ] = None
     centroids: Annotated[
         Path | None,
@@ -86,7 +87,9 @@ class BenchOptions:
             "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
         ),
     ] = None
-    trials: Annotated[int, typer.Option(parser=whole, metavar="N", help="Trials per algorithm and benchmark, each with its own seed.")] = 5
+    trials: Annotated[
+        int, typer.Option(parser=whole, metavar="N", help="Trials per algorithm and benchmark, each with its own seed.")
+    ] = 5
     evaluations: Annotated[
         int | None,
         typer.Option(parser=whole, metavar="E", help="Evaluations per trial. Default: the benchmark's."),
