@@ -17,6 +17,7 @@ LONG = 5_400_000  # 10,000 iterations of 15 emitters with 36 solutions each, as 
 SHORT = 540_000
 BATCH = 540
 TRIALS = 5
+LP_FUNCTIONS = ("sphere", "rastrigin", "plateau", "flat")
 _LEVELS = tuple(float(level) for level in range(0, 101, 10))
 
 
@@ -52,8 +53,7 @@ def _lp(function: str, features: int = 2) -> Benchmark:
 BENCHMARKS = {
     benchmark.name: benchmark
     for benchmark in (
-        *(_lp(function) for function in ("sphere", "rastrigin", "plateau", "flat")),
-        *(_lp(function, features) for function in ("sphere", "rastrigin", "flat") for features in (10, 20, 50)),
+        *(_lp(function, features) for features in (2, 10, 20, 50) for function in LP_FUNCTIONS),
         Benchmark("arm", "Arm repertoire, 100 joints", "arm_repertoire:100", sigma=0.1),
         Benchmark("spiral", "Archimedean spiral", "spiral:angle", evaluations=100_000, sigma=0.01),
         Benchmark(

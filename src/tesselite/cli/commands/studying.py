@@ -71,8 +71,8 @@ class BenchOptions:
         list[str] | None,
         typer.Argument(
             metavar="[BENCHMARK]...",
-            help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50), "
-            "lp-rastrigin-10, lp-flat-10 (also -20, -50), arm, spiral, hexapod, maze. Default: all.",
+            help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50, "
+            "and the other functions), arm, spiral, hexapod, maze. Default: all.",
         ),
     ] = None
     out: ResultsOption
