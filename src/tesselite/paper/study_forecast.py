@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,7 @@ from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _PILOT = 600  # evaluations, the second half of which is timed
+_REPEATS = 3
 _SUMMARY_BYTES = 25_000
 _PROCESS_BYTES = 300_000_000
 _FILLED = 0.6  # share of a CVT's niches, and of a grid's evaluations up to its niches, that we expect to be filled
@@ -49,8 +50,11 @@ def _size(n: int) -> str:
 
 
 def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> Forecast:
-    """What these jobs will take. Trials of a pair that are `done` tell best; otherwise a small search is timed."""
-    evaluation_seconds: dict[tuple[str, str | None], float] = {}
+    """What these jobs will take, from trials that are `done`: of the same pair, else of the same problem.
+
+    Where there are none, a small search is timed. Seconds of trials that ran on a busy machine are as they were.
+    """
+    evaluation_seconds = _rates(done)
     trial_seconds: dict[str, float] = {}
     total, largest, centroids, memory = 0.0, 0, 0, 0
     for job in jobs:
@@ -72,12 +76,11 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
             centroids += 8 * pair.n_niches * space.n
             continue
         if pair.name not in trial_seconds:
-            parts = ("search", "assessment")  # of the search in all sittings, where a trial was stopped and continued
-            earlier = [sum(trial.seconds.get(part, 0.0) for part in parts) for trial in done.get(pair.name, [])]
-            if any(earlier):
+            earlier = [_seconds(trial) for trial in done.get(pair.name, []) if _seconds(trial) > 0.0]
+            if earlier:
                 trial_seconds[pair.name] = float(np.median(earlier))
             else:
-                kind = pair.problem.partition(":")[0], pair.variation
+                kind = _kind(pair.problem, pair.variation)
                 if kind not in evaluation_seconds:
                     evaluation_seconds[kind] = _evaluation_seconds(pair, job.threads)
                 trial_seconds[pair.name] = _trial_seconds(pair, evaluation_seconds[kind])
@@ -87,6 +90,27 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
     kept = n_trials * _SUMMARY_BYTES
     memory = max(workers, 1) * (_PROCESS_BYTES + max(memory, 2 * largest))  # rows grow by doubling
     return Forecast(n_trials, total / max(workers, 1), memory, centroids + largest * max(workers, 1) + kept, kept)
+
+
+def _kind(problem: str, variation: str | None) -> tuple[str, str | None]:
+    """A problem's name without its options, whose evaluations cost about the same, and the variation."""
+    return problem.partition(":")[0], variation
+
+
+def _seconds(trial: Trial) -> float:
+    """Seconds of a trial in all sittings, where it was stopped and continued."""
+    return sum(trial.seconds.get(part, 0.0) for part in ("search", "assessment"))
+
+
+def _rates(done: dict[str, list[Trial]]) -> dict[tuple[str, str | None], float]:
+    """Seconds of an evaluation by kind: the median over trials in the Euclidean norm, whose look-ups are cheap."""
+    found: dict[tuple[str, str | None], list[float]] = {}
+    for trial in (trial for trials in done.values() for trial in trials):
+        settings, seconds = trial.settings, _seconds(trial)
+        if settings.get("p", 2.0) == 2.0 and seconds > 0.0:
+            rate = seconds / (settings["evaluations"] + trial.assessed * len(trial.best))
+            found.setdefault(_kind(settings["problem"], settings.get("variation")), []).append(rate)
+    return {kind: float(np.median(rates)) for kind, rates in found.items()}
 
 
 def _elites(pair: Pair) -> int:
@@ -103,32 +127,52 @@ def _run_bytes(pair: Pair) -> int:
     return 2 * _elites(pair) * row + 8 * problem.features.n * (pair.n_niches or 0)
 
 
+def _best_of(work: Callable[[], float]) -> float:
+    """The shortest time of several, after a first one that compiles.
+
+    One time alone may hold a compilation or another process's turn, which millions of evaluations would multiply.
+    """
+    work()
+    return min(work() for _ in range(_REPEATS))
+
+
 def _evaluation_seconds(pair: Pair, threads: int) -> float:
     """Seconds of an evaluation and all that goes with it but the look-up of niches, measured on a small search."""
     problem = by_name(pair.problem)
     n = min(_PILOT, pair.evaluations)
-    search = MapElites(
-        problem.solutions, GridTessellation(problem.features, 1 if problem.features.n > 40 else 2),
-        emitter=emitter_by_name(pair.variation) if pair.variation else None,
-        initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
-    )  # fmt: skip
-    began, first = time.perf_counter(), 0
-    for state in batches(search, problem, n, batch_size=min(100, pair.batch_size, max(1, n // 4)), threads=threads):
-        if state.evaluations <= n // 2:
-            began, first = time.perf_counter(), state.evaluations
-    return (time.perf_counter() - began) / max(1, n - first)
+
+    def pilot() -> float:
+        search = MapElites(
+            problem.solutions, GridTessellation(problem.features, 1 if problem.features.n > 40 else 2),
+            emitter=emitter_by_name(pair.variation) if pair.variation else None,
+            initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
+        )  # fmt: skip
+        began, first = time.perf_counter(), 0
+        for state in batches(search, problem, n, batch_size=min(100, pair.batch_size, max(1, n // 4)), threads=threads):
+            if state.evaluations <= n // 2:
+                began, first = time.perf_counter(), state.evaluations
+        return (time.perf_counter() - began) / max(1, n - first)
+
+    return _best_of(pilot)
+
+
+def _look_up_seconds(pair: Pair) -> float:
+    """Seconds to look one solution's niche up, where that takes a noticeable share of an evaluation."""
+    problem = by_name(pair.problem)
+    if pair.n_niches is None or problem.features.n < 6:
+        return 0.0
+    rng = np.random.default_rng(0)
+    tessellation = VoronoiTessellation(problem.features, problem.features.sample(pair.n_niches, rng), p=pair.p)
+    points = problem.features.sample(200, rng)
+
+    def look_up() -> float:
+        began = time.perf_counter()
+        tessellation.niche_of(points, threads=1)
+        return (time.perf_counter() - began) / len(points)
+
+    return _best_of(look_up)
 
 
 def _trial_seconds(pair: Pair, evaluation: float) -> float:
-    problem = by_name(pair.problem)
-    look_up = 0.0
-    if pair.n_niches is not None and problem.features.n >= 6:
-        rng = np.random.default_rng(0)
-        tessellation = VoronoiTessellation(problem.features, problem.features.sample(pair.n_niches, rng), p=pair.p)
-        points = problem.features.sample(200, rng)
-        tessellation.niche_of(points, threads=1)  # compiles; what is compiled depends on the batch's size
-        began = time.perf_counter()
-        tessellation.niche_of(points, threads=1)
-        look_up = (time.perf_counter() - began) / len(points)
-    assessed = min(_elites(pair), pair.at_most) * (1 + len(problem.scenarios))
-    return pair.evaluations * (evaluation + look_up) + assessed * evaluation + 2.0
+    assessed = min(_elites(pair), pair.at_most) * (1 + len(by_name(pair.problem).scenarios))
+    return pair.evaluations * (evaluation + _look_up_seconds(pair)) + assessed * evaluation + 2.0
