@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ import tesselite as tl
 from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
 from tesselite.execution.workers.task import Outcome, Workers
-from tesselite.paper import reproduce
+from tesselite.paper import reproduce, study_forecast
 from tesselite.paper.studies import STUDIES, Pair, Study, of_descriptors, scaled, with_centroids
 from tesselite.paper.study_forecast import forecast
-from tesselite.paper.study_report import write_report
+from tesselite.paper.study_report import as_run, write_report
 from tesselite.tessellation.files import load_tessellation
+
+RESULTS = Path(__file__).parents[1] / "results"
 
 TOY = """
 import tesselite as tl
@@ -328,6 +331,26 @@ def test_forecast(toy):
     }
     jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
     assert forecast(jobs, trials, 2).seconds == 1500.0
+
+
+@pytest.mark.parametrize("folder", ["hexapod", "hexapod-earlier", "maze-earlier", "niches-hexapod-short"])
+def test_forecasts_of_stored_studies_from_their_other_pairs(folder, monkeypatch):
+    """Each pair from the trials of all others, summed over the study; look-ups are not timed and count nothing."""
+    monkeypatch.setattr(study_forecast, "_look_up_seconds", lambda pair: 0.0)
+    out = RESULTS / folder
+    study = as_run(STUDIES[max((name for name in STUDIES if folder.startswith(name)), key=len)](), out)
+    done = reproduce.read_trials(study, out)
+    expected = taken = 0.0
+    for one in (one for one in study.pairs if done[one.name]):
+        job = reproduce.Job(one, 0, study.levels, out, 1, False)
+        expected += forecast([job], {**done, one.name: []}, 1).seconds
+        taken += float(np.median([t.seconds["search"] + t.seconds["assessment"] for t in done[one.name]]))
+    assert taken / 1.5 < expected < 1.5 * taken
+
+
+def test_a_forecast_does_not_multiply_a_slow_first_time():
+    times = iter([100.0, 3.0, 1.0, 2.0])
+    assert study_forecast._best_of(lambda: next(times)) == 1.0
 
 
 def test_report(toy):
