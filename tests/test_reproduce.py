@@ -333,19 +333,29 @@ def test_forecast(toy):
     assert forecast(jobs, trials, 2).seconds == 1500.0
 
 
-@pytest.mark.parametrize("folder", ["hexapod", "hexapod-earlier", "maze-earlier", "niches-hexapod-short"])
+STORED = sorted(path.parent.name for path in RESULTS.glob("*/trials") if path.parent.name.startswith(tuple(STUDIES)))
+
+
+@pytest.mark.parametrize("folder", STORED)
 def test_forecasts_of_stored_studies_from_their_other_pairs(folder, monkeypatch):
-    """Each pair from the trials of all others, summed over the study; look-ups are not timed and count nothing."""
+    """Each pair from the trials of all others, alone and summed over the study, in every stored study.
+
+    The margins, 2.5 for a pair and 1.5 for the sum, were set after the ratios had been seen (0.46 to 2.35 and 0.77 to
+    1.41): they record how good forecasts are, and find a change that makes them worse. Look-ups are not timed and count
+    nothing.
+    """
     monkeypatch.setattr(study_forecast, "_look_up_seconds", lambda pair: 0.0)
     out = RESULTS / folder
     study = as_run(STUDIES[max((name for name in STUDIES if folder.startswith(name)), key=len)](), out)
     done = reproduce.read_trials(study, out)
-    expected = taken = 0.0
+    expected, taken = [], []
     for one in (one for one in study.pairs if done[one.name]):
         job = reproduce.Job(one, 0, study.levels, out, 1, False)
-        expected += forecast([job], {**done, one.name: []}, 1).seconds
-        taken += float(np.median([t.seconds["search"] + t.seconds["assessment"] for t in done[one.name]]))
-    assert taken / 1.5 < expected < 1.5 * taken
+        expected.append(forecast([job], {**done, one.name: []}, 1).seconds)
+        taken.append(float(np.median([t.seconds["search"] + t.seconds["assessment"] for t in done[one.name]])))
+    ratios = np.array(expected) / np.array(taken)
+    assert np.all((ratios > 1 / 2.5) & (ratios < 2.5)), ratios
+    assert 1 / 1.5 < sum(expected) / sum(taken) < 1.5
 
 
 def test_a_forecast_does_not_multiply_a_slow_first_time():
