@@ -333,14 +333,15 @@ def test_forecast(toy):
     assert forecast(jobs, trials, 2).seconds == 1500.0
 
 
-STORED = sorted(path.parent.name for path in RESULTS.glob("*/trials") if path.parent.name.startswith(tuple(STUDIES)))
+STORED = {path.parent.name for path in RESULTS.glob("*/trials") if path.parent.name.startswith(tuple(STUDIES))}
+TIMED = {"norms-hexapod-short"}  # without either of its two norms, a search is timed: no test of a stored time
 
 
-@pytest.mark.parametrize("folder", STORED)
+@pytest.mark.parametrize("folder", sorted(STORED - TIMED))
 def test_forecasts_of_stored_studies_from_their_other_pairs(folder, monkeypatch):
     """Each pair from the trials of all others, alone and summed over the study, in every stored study.
 
-    The margins, 2.5 for a pair and 1.5 for the sum, were set after the ratios had been seen (0.46 to 2.35 and 0.77 to
+    The margins, 2.5 for a pair and 1.5 for the sum, were set after the ratios had been seen (0.58 to 2.35 and 0.89 to
     1.41): they record how good forecasts are, and find a change that makes them worse. Look-ups are not timed and count
     nothing.
     """
