@@ -190,6 +190,11 @@ def test_annealed_thresholds_are_kept(tmp_path):
 
 def test_wrong_arguments(tmp_path):
     found = archive()
+    with pytest.raises(ValueError, match=r"a\.parquet: expected text in UTF-8, .* got a Parquet file"):
+        tl.interop.read(found.save(tmp_path / "a.parquet"), "pyribs", found.tessellation)
+    (tmp_path / "b.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match="got a binary file"):
+        tl.interop.read(tmp_path / "b.csv", "pyribs", found.tessellation)
     with pytest.raises(ValueError, match="format: expected one of pyribs, qdax, pymap_elites, sferes2, got 'csv'"):
         tl.interop.read("x", "csv")
     with pytest.raises(FileNotFoundError, match="no such file"):

@@ -300,3 +300,12 @@ def test_members_of_a_population_keep_their_records(kind):
     """Also when others are dropped and they move up."""
     options = {name: value for name, value in SETTINGS.items() if name != "grid"}
     check(run(gear(), tessellation=kind, **options).archive, 40)
+
+
+def test_records_are_a_mapping():
+    kinds = {"mass": float, "n": int, "good": bool, "label": str, "path": (3, 2)}
+    found = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(1), 3), 2, records=kinds).records
+    assert dict(found) == kinds
+    assert list(found) == list(kinds)
+    assert "mass" in found
+    assert "stress" not in found

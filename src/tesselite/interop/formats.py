@@ -77,7 +77,9 @@ def read_table(source: str | Path | Mapping[str, Any], format: str, n_features: 
         if format == "qdax":
             return read_qdax(path)
         return (read_pymap_elites if format == "pymap_elites" else read_sferes2)(path, n_features)
-    except (ValueError, csv.Error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: expected text in UTF-8, as {format} writes it, got {_content(path)}") from None
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
@@ -91,6 +93,13 @@ def write(archive: Archive, path: str | Path, format: str, *, negate: bool = Fal
     _check_format(format)
     _WRITERS[format](archive, Path(path), negate, lossy)
     return Path(path)
+
+
+def _content(path: Path) -> str:
+    """What a file that is not text seems to be."""
+    with path.open("rb") as stream:
+        parquet = stream.read(4) == b"PAR1"
+    return "a Parquet file; Archive.load reads ours, pandas.read_parquet others" if parquet else "a binary file"
 
 
 def _check_format(name: str) -> None:

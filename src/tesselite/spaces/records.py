@@ -7,7 +7,7 @@ search loop copies both at once; texts are kept beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ _KINDS: dict[str, tuple[type, Any]] = {
     "bool": (np.bool_, False),
     "str": (object, ""),
 }
-
+_TYPES: dict[str, type] = {"float": float, "int": int, "bool": bool, "str": str}
 
 _MOST = 2**53  # up to here, whole numbers are exact among floats
 
@@ -67,10 +67,11 @@ class Record:
         return array.astype(_KINDS[self.kind][0])
 
 
-class Records:
+class Records(Mapping[str, Any]):
     """What is recorded of each solution: `Records({"mass": float, "label": str, "path": (100, 2)})`.
 
-    A name has float, int, bool or str, or the shape of an array of floats. `width` is the number of its numbers.
+    A mapping: a name has float, int, bool or str, or the shape of an array of floats. `width` is the number of its
+    numbers.
     """
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
@@ -83,6 +84,15 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.fields)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __getitem__(self, name: str) -> type | tuple[int, ...]:
+        for record in self.fields:
+            if record.name == name:
+                return record.shape or _TYPES[record.kind]
+        raise KeyError(name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Records) and self.fields == other.fields
@@ -142,8 +152,7 @@ class Records:
     @classmethod
     def from_list(cls, about: Sequence[Sequence[Any]]) -> Records:
         """What `to_list` wrote; ValueError or TypeError if it is damaged."""
-        kinds = {"float": float, "int": int, "bool": bool, "str": str}
-        return cls({name: tuple(shape) if shape else kinds[kind] for name, kind, shape in about})
+        return cls({name: tuple(shape) if shape else _TYPES[kind] for name, kind, shape in about})
 
 
 NO_RECORDS = Records()
