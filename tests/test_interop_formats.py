@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from tesselite.cli import main
 from tesselite.cli.app import app
 
 FORMATS = ("pyribs", "qdax", "pymap_elites", "sferes2")
+PEERS = Path(__file__).parent / "data" / "peers"  # made by their own code, see make.py there
 
 
 def archive(voronoi=True, n=60, **more):
@@ -178,6 +182,140 @@ def test_tables_that_are_none(tmp_path, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         tl.interop.read(file, "pyribs", tl.GridTessellation(tl.FeatureSpace.unit(1), 3))
     assert str(file) in str(caught.value)
+
+
+# -- files of the peers themselves -----------------------------------------------------------------------------------
+
+
+def peers_space():
+    return tl.FeatureSpace({"a": (-1, 1), "b": (0, 3)})
+
+
+def peers_niches(name):
+    if name == "cvt":
+        return tl.VoronoiTessellation(peers_space(), np.load(PEERS / "pyribs-centroids.npy"))
+    return tl.GridTessellation(peers_space(), [5, 7])
+
+
+@pytest.mark.parametrize("name", ["grid", "cvt", "annealed"])
+def test_every_elite_of_pyribs_stays_in_its_cell(tmp_path, name):
+    """Its CVT measures distances without scaling, its grid has borders that are shifted by 1e-6."""
+    file, niches = PEERS / f"pyribs-{name}.csv", peers_niches(name)
+    found = tl.interop.read(file, "pyribs", niches)
+    with file.open(newline="", encoding="utf-8") as stream:
+        rows = sorted(csv.DictReader(stream), key=lambda row: int(row["index"]))
+    elites = found.elites()
+    assert elites.niches.tolist() == [int(row["index"]) for row in rows]
+    assert elites.fitness.tolist() == [float(row["objective"]) for row in rows]
+    assert elites.features.tolist() == [[float(row[f"measures_{i}"]) for i in range(2)] for row in rows]
+    assert elites.solutions.tolist() == [[float(row[f"solution_{i}"]) for i in range(3)] for row in rows]
+    assert found.out_of_bounds == peers_space().outside(elites.features).sum() > 0
+    if name == "annealed":
+        assert elites.records["threshold"].tolist() == [float(row["threshold"]) for row in rows]
+    else:
+        assert elites.records["tag"].tolist() == [row["tag"] for row in rows]
+        assert (niches.niche_of(elites.features) != elites.niches).any()  # our own look-up would move some
+    same(found, tl.interop.read(tl.interop.write(found, tmp_path / "b.csv", "pyribs"), "pyribs", niches))
+    with tl.interop.write(found, tmp_path / "b.csv", "pyribs").open(newline="", encoding="utf-8") as stream:
+        back = list(csv.DictReader(stream))
+    assert [float(row["threshold"]) for row in back] == [float(row["threshold"]) for row in rows]
+
+
+def test_elites_of_pyribs_go_to_other_niches_by_their_features():
+    file = PEERS / "pyribs-cvt.csv"
+    other = tl.VoronoiTessellation(peers_space(), np.load(PEERS / "pyribs-centroids.npy")[::-1])
+    found = tl.interop.read(file, "pyribs", other)
+    assert np.array_equal(other.niche_of(found.elites().features), found.elites().niches)
+    refusing = tl.FeatureSpace({"a": (-1, 1), "b": (0, 3)}, outside="refuse")
+    found = tl.interop.read(PEERS / "pyribs-grid.csv", "pyribs", tl.GridTessellation(refusing, [5, 7]))
+    assert not refusing.outside(found.elites().features).any()
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_repertoires_of_qdax(tmp_path, version):
+    """Saved by QDax 0.4 itself, and the arrays of 0.5, which has a column of fitness and cannot save."""
+    folder = PEERS / f"qdax-{version}"
+    arrays = {name: np.load(folder / f"{name}.npy") for name in ("genotypes", "fitnesses", "descriptors", "centroids")}
+    fitness = arrays["fitnesses"].ravel()
+    filled = np.flatnonzero(fitness > -np.inf)
+    found = tl.interop.read(folder, "qdax", features=peers_space())
+    elites = found.elites()
+    assert 20 < len(filled) < 30
+    assert np.array_equal(elites.niches, filled)
+    assert np.array_equal(elites.fitness, fitness[filled])
+    assert np.array_equal(elites.features, arrays["descriptors"][filled])
+    assert np.array_equal(elites.solutions, arrays["genotypes"][filled])
+    same(found, tl.interop.read(SimpleNamespace(**arrays), "qdax", features=peers_space()))
+    same(found, tl.interop.read(folder, "qdax", found.tessellation))
+    back = tl.interop.write(found, tmp_path / "back", "qdax")
+    for name, array in arrays.items():
+        assert np.array_equal(np.load(back / f"{name}.npy").reshape(array.shape), array), name
+
+
+def test_a_repertoire_in_memory():
+    """Genotypes as a tree of arrays, by sorted keys as JAX flattens it; extra scores as records."""
+    n = 4
+    layers = {"b": np.arange(n * 2.0).reshape(n, 2), "a": [np.arange(n * 4.0).reshape(n, 2, 2), np.full(n, 7.0)]}
+    repertoire = SimpleNamespace(
+        genotypes={"layers": layers},
+        fitnesses=np.array([[1.0], [-np.inf], [3.0], [4.0]]),
+        descriptors=np.linspace(0, 1, n)[:, None],
+        centroids=np.linspace(0, 1, n)[:, None],
+        extra_scores={"mass": np.arange(n) / 2, "path": np.ones((n, 3))},
+    )
+    elites = tl.interop.read(repertoire, "qdax").elites()
+    assert elites.solutions.tolist() == [[0, 1, 2, 3, 7, 0, 1], [8, 9, 10, 11, 7, 4, 5], [12, 13, 14, 15, 7, 6, 7]]
+    assert elites.records["mass"].tolist() == [0.0, 1.0, 1.5]
+    assert elites.records["path"].shape == (3, 3)
+    repertoire.genotypes = {"a": np.ones((n, 2)), "b": np.ones((3, 2))}
+    with pytest.raises(ValueError, match="genotypes: expected arrays of one length"):
+        tl.interop.read(repertoire, "qdax")
+
+
+def test_pymap_elites_keeps_its_niches():
+    niches = tl.VoronoiTessellation(tl.FeatureSpace.unit(2), np.loadtxt(PEERS / "centroids_25_2.dat"))
+    found = tl.interop.read(PEERS / "pymap_elites-archive_1000.dat", "pymap_elites", niches)
+    rows = np.loadtxt(PEERS / "pymap_elites-archive_1000.dat")
+    rows = rows[[np.flatnonzero((rows[:, 1:3] == at).all(axis=1))[0] for at in niches.centroids[found.elites().niches]]]
+    assert len(found) == len(rows) == 18
+    assert np.array_equal(found.elites().fitness, rows[:, 0])
+    assert np.array_equal(found.elites().solutions, rows[:, 5:])
+
+
+@pytest.mark.parametrize("module", ["map_elites", "cvt_map_elites", "core"])
+def test_modules_of_sferes2(module):
+    """Those with a number before each line, of the cell or of the line, and that without."""
+    file = PEERS / f"sferes2-{module}.dat"
+    rows = np.loadtxt(file)
+    if module == "map_elites":
+        niches = tl.GridTessellation(tl.FeatureSpace.unit(2), [7, 11])
+        numbers, rows = rows[:, 0], rows[:, 1:]
+        assert (niches.niche_of(rows[:, :2]) != numbers).any()  # 0.142857 is less than a seventh
+    else:
+        niches = tl.VoronoiTessellation(tl.FeatureSpace.unit(2), np.loadtxt(PEERS / "centroids_25_2.dat"))
+        rows = rows[:, -6:]
+        numbers = niches.niche_of(rows[:, :2])
+    order = np.argsort(numbers)
+    elites = tl.interop.read(file, "sferes2", niches).elites()
+    assert elites.niches.tolist() == numbers[order].tolist()
+    assert np.array_equal(elites.features, rows[order, :2])
+    assert np.array_equal(elites.fitness, rows[order, 2])
+    assert np.array_equal(elites.solutions, rows[order, 3:])
+
+
+def test_whole_numbers_as_the_first_feature(tmp_path):
+    """Not taken for the number of a line where the blanks are those of sferes2."""
+    grid = tl.GridTessellation(tl.FeatureSpace({"legs": (0, 4), "speed": (0, 1)}), 4)
+    file = tmp_path / "archive.dat"
+    file.write_text("0 0.3  2.5  7 8 9 \n3 0.1  -1  9 10 11 \n")
+    found = tl.interop.read(file, "sferes2", grid)
+    assert found.elites().features.tolist() == [[0, 0.3], [3, 0.1]]
+    assert found.width == 3
+    file.write_text("0 0.1 0.3 2.5 7 8\n5 1.9 0.1 -1 9 10\n")  # rewritten with single blanks
+    assert tl.interop.read(file, "sferes2", grid).elites().features.tolist() == [[0.1, 0.3], [1.9, 0.1]]
+
+
+# -- single rules ----------------------------------------------------------------------------------------------------
 
 
 def test_annealed_thresholds_are_kept(tmp_path):

@@ -8,12 +8,12 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular
 from tesselite.interop.pyribs_table import read_pyribs, write_pyribs
-from tesselite.interop.qdax_arrays import read_qdax, write_qdax
+from tesselite.interop.qdax_arrays import Repertoire, read_qdax, write_qdax
 from tesselite.interop.table import Table
 from tesselite.interop.text_archives import read_pymap_elites, read_sferes2, write_pymap_elites, write_sferes2
 from tesselite.spaces.features import FeatureSpace
@@ -35,7 +35,7 @@ _WRITERS = {
 
 
 def read(
-    source: str | Path | Mapping[str, Any],
+    source: str | Path | Mapping[str, Any] | Repertoire,
     format: str,  # noqa: A002
     niches: Tessellation | None = None,
     *,
@@ -44,9 +44,10 @@ def read(
 ) -> Archive:
     """An archive from a file of another library: "pyribs", "qdax", "pymap_elites" or "sferes2".
 
-    The source is a CSV file or a data frame (pyribs), the folder of a repertoire, or a prefix (QDax), or a `.dat` file.
-    Solutions go into the `niches`, where the best of each stays. QDax's files hold their niches: without `niches`,
-    every solution stays in its own, and `features` gives these names and bounds. `negate` turns fitness that was
+    The source is a CSV file or a data frame (pyribs), a repertoire, its folder or a prefix (QDax), or a `.dat` file.
+    Solutions go into the `niches`, where the best of each stays; into the very niches that the file numbers (cells of
+    pyribs and sferes2) each as it is there. QDax's files hold their niches: without `niches`, every solution stays in
+    its own, and `features` gives these names and bounds. `negate` turns fitness that was
     negated to be maximised back into costs. ValueError, with the name of the file, for what is not such a file.
 
     Example:
@@ -62,13 +63,20 @@ def read(
     return table.to_archive(niches, features, negate)
 
 
-def read_table(source: str | Path | Mapping[str, Any], format: str, n_features: int | None) -> Table:  # noqa: A002
-    """What the file holds; text files need the number of features."""
+def read_table(
+    source: str | Path | Mapping[str, Any] | Repertoire,
+    format: str,  # noqa: A002
+    n_features: int | None,
+) -> Table:
+    """What the source holds; text files need the number of features."""
     _check_format(format)
     if not isinstance(source, str | Path):
-        if format != "pyribs":
-            raise ValueError(f"source: expected the name of a file or folder, got {type(source).__name__}")
-        return read_pyribs(source)
+        if format == "pyribs" and hasattr(source, "__getitem__"):
+            return read_pyribs(cast("Mapping[str, Any]", source))
+        if format == "qdax" and hasattr(source, "centroids"):
+            return read_qdax(cast("Repertoire", source))
+        memory = {"pyribs": ", or a data frame", "qdax": ", or a repertoire"}.get(format, "")
+        raise ValueError(f"source: expected the name of a file or folder{memory}, got {type(source).__name__}")
     path = Path(source)
     try:
         if format == "pyribs":

@@ -18,6 +18,7 @@ from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
 from tesselite.base.spreadsheets import as_text, from_text
 from tesselite.interop.table import Table, Values, check_holds
+from tesselite.spaces.records import Record
 
 _OWN = ("solution", "objective", "measures", "threshold", "index")
 
@@ -49,7 +50,9 @@ def read_pyribs(source: Path | Mapping[str, Any]) -> Table:
     if not np.array_equal(threshold, objective):  # annealed
         extra["threshold"] = threshold.astype(np.float64)
     features = _rows(joined["measures"]).astype(np.float64)
-    return Table(_rows(joined["solution"]), objective, features, extra)
+    index = joined.get("index")
+    cells = index.astype(np.int64) if index is not None and index.ndim == 1 and index.dtype.kind in "iu" else None
+    return Table(_rows(joined["solution"]), objective, features, extra, niches=cells)
 
 
 def _parsed(texts: Sequence[str]) -> npt.NDArray[Any]:
@@ -93,7 +96,7 @@ def pyribs_columns(archive: Archive, *, negate: bool = False, lossy: bool = Fals
     held = tuple(
         record.name
         for record in archive.records.fields
-        if len(record.shape) < 2 and record.name.isidentifier() and not _taken(record.name)
+        if len(record.shape) < 2 and record.name.isidentifier() and not _taken(record)
     )
     fitness = check_holds(archive, "pyribs", held, negate, lossy)
     elites = archive.elites()
@@ -101,7 +104,7 @@ def pyribs_columns(archive: Archive, *, negate: bool = False, lossy: bool = Fals
     columns["objective"] = fitness
     columns |= {f"measures_{i}": elites.features[:, i] for i in range(elites.features.shape[1])}
     columns["threshold"] = fitness
-    for name in held:
+    for name in held:  # where thresholds are recorded, they take the place of those
         values = elites.records[name]
         split = {f"{name}_{i}": values[:, i] for i in range(values.shape[1])} if values.ndim == 2 else {name: values}
         columns |= split
@@ -109,9 +112,11 @@ def pyribs_columns(archive: Archive, *, negate: bool = False, lossy: bool = Fals
     return columns
 
 
-def _taken(name: str) -> bool:
+def _taken(record: Record) -> bool:
     """Whether a record of this name would be mistaken for something else."""
-    return name in _OWN or re.fullmatch(r".+_\d+", name) is not None
+    if record == Record("threshold", "float"):
+        return False
+    return record.name in _OWN or re.fullmatch(r".+_\d+", record.name) is not None
 
 
 def _cells(values: npt.NDArray[Any]) -> list[Any]:

@@ -1,37 +1,56 @@
-"""QDax's repertoires: genotypes, fitnesses, descriptors and centroids as `.npy` files, as `repertoire.save` wrote them.
+"""QDax's repertoires: genotypes, fitnesses, descriptors and centroids, in memory or as `.npy` files.
 
-A row for each niche, filled or not: empty ones have a fitness of -inf.
+A row for each niche, filled or not: empty ones have a fitness of -inf. The files are those of `repertoire.save`, which
+QDax had until version 0.4; since 0.5 a repertoire may have extra scores, which are read as records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, centres, check_holds
+from tesselite.interop.table import Table, Values, centres, check_holds
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all
 
 
-def read_qdax(path: Path) -> Table:
-    """The table of a folder with the four files, or of a prefix of their names."""
-    genotypes, fitnesses, descriptors, centroids = (_load(path, name) for name in _FILES)
+class Repertoire(Protocol):
+    """What is read of a repertoire; genotypes may be arrays in dicts, lists and tuples."""
+
+    genotypes: Any
+    fitnesses: Any
+    descriptors: Any
+    centroids: Any
+
+
+def read_qdax(source: Path | Repertoire) -> Table:
+    """The table of a repertoire, or of a folder with the four files, or of a prefix of their names."""
+    scores: Values = {}
+    if isinstance(source, Path):
+        genotypes, fitnesses, descriptors, centroids = (_load(source, name) for name in _FILES)
+    else:
+        genotypes = _flat(source.genotypes)
+        fitnesses, descriptors, centroids = (_array(name, getattr(source, name)) for name in _FILES[1:])
+        scores = {name: _array(name, values) for name, values in getattr(source, "extra_scores", {}).items()}
     n = len(centroids)
-    fitness = fitnesses.reshape(n, -1)
+    fitness = fitnesses.reshape(len(fitnesses), -1)
     shapes = f"genotypes {genotypes.shape}, fitnesses {fitnesses.shape}, descriptors {descriptors.shape}"
-    if fitness.shape[1] != 1 or descriptors.shape != centroids.shape or len(genotypes) != n or centroids.ndim != 2:
+    rows = {len(genotypes), len(fitness), *map(len, scores.values())}
+    if fitness.shape[1] != 1 or descriptors.shape != centroids.shape or rows != {n} or centroids.ndim != 2:
         raise ValueError(f"expected one row for each of {n} centroids and one fitness, got {shapes}")
     filled = np.flatnonzero(np.isfinite(fitness[:, 0]))
     return Table(
         genotypes.reshape(n, -1)[filled],
         fitness[filled, 0].astype(np.float64),
         descriptors[filled].astype(np.float64),
+        {name: values[filled] for name, values in scores.items()},
         centroids=centroids.astype(np.float64),
         niches=filled,
     )
@@ -44,9 +63,34 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
         array = np.load(file, allow_pickle=False)
     except Exception as error:  # NumPy raises whatever a damaged file leads it to
         raise ValueError(f"{file.name}: not readable ({error})") from None
-    if not isinstance(array, np.ndarray) or array.ndim < 1 or array.dtype.kind not in "fiub" or not array.size:
-        raise ValueError(f"{file.name}: expected an array of numbers")
+    return _array(file.name, array)
+
+
+def _array(name: str, values: Any) -> npt.NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim < 1 or array.dtype.kind not in "fiub" or not array.size:
+        raise ValueError(f"{name}: expected an array of numbers")
     return array
+
+
+def _flat(genotypes: Any) -> npt.NDArray[Any]:
+    """A row (n, width) for each genotype, its arrays one after the other, as QDax saved them."""
+    leaves = [_array("genotypes", leaf) for leaf in _leaves(genotypes)]
+    if len({len(leaf) for leaf in leaves}) != 1:
+        raise ValueError(f"genotypes: expected arrays of one length, got {[leaf.shape for leaf in leaves]}")
+    return np.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """The arrays of a tree in JAX's order: dicts by their sorted keys."""
+    if isinstance(tree, Mapping):
+        for key in sorted(tree):
+            yield from _leaves(tree[key])
+    elif isinstance(tree, list | tuple):
+        for part in tree:
+            yield from _leaves(part)
+    else:
+        yield tree
 
 
 def write_qdax(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:

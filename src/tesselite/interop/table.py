@@ -28,7 +28,7 @@ Values = dict[str, npt.NDArray[Any]]
 class Table:
     """n solutions (n, width), their fitness (n,), which is maximised, features (n, d) and records.
 
-    `centroids` (k, d), if the file holds those of all niches, and then the niche (n,) of each solution.
+    `centroids` (k, d), if the file holds those of all niches; the number (n,) of each solution's niche, if it does.
     """
 
     solutions: npt.NDArray[Any]
@@ -44,7 +44,7 @@ class Table:
         features: FeatureSpace | Mapping[str, Any] | None = None,
         negate: bool = False,
     ) -> Archive:
-        """An archive of these solutions: in these niches, by the rule of elitism, or in those of the file, as there.
+        """An archive of these solutions: in the niches of the file as there, in others by the rule of elitism.
 
         `features` are those of niches that are in the file; the unit cube by default. `negate` makes costs of the
         fitness. ValueError if niches are neither given nor in the file.
@@ -64,13 +64,39 @@ class Table:
             direction="min" if negate else "max",
             records={name: _kind(values) for name, values in self.records.items()},
         )
-        if kept and self.niches is not None:
+        if self.niches is not None and (kept or self._are_own(niches)):
             n = len(fitness)
             names, found = niches.space.names, self.records
             archive.restore(Elites(self.niches, fitness, self.features, self.solutions, np.arange(n), names, (), found))
+            archive.out_of_bounds = int(niches.space.outside(self.features).sum())
         else:
             archive.add(self.solutions, fitness, self.features, records=self.records)
         return archive
+
+    def _are_own(self, niches: Tessellation) -> bool:
+        """Whether these are the niches that the file numbers, so that every solution can stay in its own.
+
+        By our look-up some would move: pyribs and QDax do not scale features before they measure distances, pyribs
+        shifts the borders of cells a little, and sferes2 writes a cell instead of features, with six digits.
+        """
+        numbers, space = self.niches, niches.space
+        if numbers is None or not space.plain or space.refuses.any() or len(np.unique(numbers)) < len(numbers):
+            return False
+        if ((numbers < 0) | (numbers >= niches.n_niches)).any():
+            return False
+        if not (np.isfinite(self.fitness).all() and np.isfinite(self.features).all()):
+            return False
+        if isinstance(niches, GridTessellation):
+            at = np.clip(space.to_unit(self.features), 0.0, 1.0) * niches.counts + niches.shift
+            middles = niches.cell_of(numbers) + 0.5
+            return bool((np.abs(np.minimum(at, niches.counts) - middles) <= 0.5 + 1e-6 * niches.counts).all())
+        if isinstance(niches, VoronoiTessellation) and niches.p >= 1:
+            from scipy.spatial import cKDTree
+
+            nearest, _ = cKDTree(niches.centroids).query(self.features, p=niches.p)
+            away = self.features - niches.centroids[numbers]
+            return bool((np.linalg.norm(away, niches.p, axis=1) <= nearest * (1 + 1e-5) + 1e-12).all())
+        return False
 
     def _own_niches(self, features: FeatureSpace | Mapping[str, Any] | None) -> Tessellation:
         if self.centroids is None:

@@ -1,11 +1,13 @@
 """Archives as text, `.dat`, one solution a line, values separated by blanks: those of pymap_elites and of sferes2.
 
 pymap_elites: fitness, centroid, features, solution. sferes2: features, fitness, solution (the module cvt_map_elites),
-with a number in front in other modules. Centroids alone are in `tesselite.tessellation.files`.
+with a number in front in others: of the cell in the module map_elites, which writes the cell divided by the number of
+cells instead of the features; of the line in the core. Centroids alone are in `tesselite.tessellation.files`.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -26,15 +28,28 @@ def read_pymap_elites(path: Path, n_features: int | None) -> Table:
 
 
 def read_sferes2(path: Path, n_features: int | None) -> Table:
-    """The table of an `archive_N.dat`: numbered if its first column is whole numbers that rise."""
+    """The table of an `archive_N.dat`, with or without a number in front of each line."""
     d = _known(n_features)
     rows = _numbers(path, 2 + d)
-    first = rows[:, 0]
-    if (first == np.floor(first)).all() and (np.diff(first) > 0).all() and (first >= 0).all():
-        rows = rows[:, 1:]
+    numbers = None
+    if _numbered(path, rows[:, 0]):
+        numbers, rows = rows[:, 0].astype(np.int64), rows[:, 1:]
     if rows.shape[1] < d + 2:
         raise ValueError(f"expected {d} features, a fitness and a solution in each line, got {rows.shape[1]} numbers")
-    return Table(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy())
+    return Table(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy(), niches=numbers)
+
+
+def _numbered(path: Path, first: Floats) -> bool:
+    """Whether the first column numbers the lines: sferes2 puts four blanks behind it, and two behind the features.
+
+    Where all blanks are single, a column of whole numbers that rise is one.
+    """
+    if not ((first == np.floor(first)) & (first >= 0) & (first < 2.0**53)).all() or (np.diff(first) <= 0).any():
+        return False
+    with path.open(encoding="utf-8") as stream:
+        line = next(line for line in stream if line.strip())
+    gaps = [len(gap) for gap in re.findall(r"(?<=\S)\s+(?=\S)", line)]
+    return gaps[0] > 2 or max(gaps) == 1
 
 
 def _known(n_features: int | None) -> int:
@@ -71,11 +86,12 @@ def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) 
 
 
 def write_sferes2(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
-    """Write the elites, each with the number of its niche in front."""
+    """Write the elites, each with the number of its niche in front, with sferes2's blanks."""
     fitness = check_holds(archive, "sferes2", (), negate, lossy)
     elites = archive.elites()
-    _write(path, np.column_stack([elites.niches, elites.features, fitness, elites.solutions]))
+    line = f"%d    {'%.17g ' * elites.features.shape[1]} %.17g         {'%.17g ' * archive.width}"
+    _write(path, np.column_stack([elites.niches, elites.features, fitness, elites.solutions]), line)
 
 
-def _write(path: Path, rows: Floats) -> None:
-    write_atomically(path, lambda part: np.savetxt(part, rows, fmt="%.17g"))
+def _write(path: Path, rows: Floats, line: str = "%.17g") -> None:
+    write_atomically(path, lambda part: np.savetxt(part, rows, fmt=line))
