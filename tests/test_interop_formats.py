@@ -106,6 +106,13 @@ def test_what_a_format_cannot_hold(tmp_path):
     found.add([[0.1, 0.2, 1]], [1.0], [[0.5]])
     with pytest.raises(ValueError, match="cannot hold the labels of material"):
         tl.interop.write(found, tmp_path / "mixed", "pyribs")
+    features = tl.FeatureSpace({"kind": tl.Labels(["oak", "elm"]), "size": (0, 1)})
+    found = tl.Archive(tl.GridTessellation(features, [2, 3]), 1)
+    found.add([[0.1]], [1.0], [[1, 0.5]])
+    with pytest.raises(ValueError, match="cannot hold the labels of the feature kind"):
+        tl.interop.write(found, tmp_path / "labelled", "pyribs")
+    path = tl.interop.write(found, tmp_path / "labelled", "pyribs", lossy=True)
+    same(found, tl.interop.read(path, "pyribs", found.tessellation))
 
 
 def test_a_repertoire_has_its_own_niches(tmp_path):

@@ -139,6 +139,7 @@ def check_holds(archive: Archive, what: str, records: tuple[str, ...], negate: b
     lost = [f"the record {name}" for name in archive.records.names if name not in records]
     lost += [f"the labels of {variable.name}" for variable in archive.variables if variable.labels]
     lost += [f"the texts of {variable.name}" for variable in archive.variables if variable.text]
+    lost += [f"the labels of the feature {name}" for name in archive.tessellation.space.labels]
     if lost and not lossy:
         raise ValueError(f"{what}: cannot hold {', '.join(lost)}; pass lossy=True (--lossy) to leave that out")
     return archive.elites().fitness * (-1.0 if negate else 1.0)
