@@ -29,7 +29,10 @@ def test_the_rule_by_hand():
     assert "risen by 0.1 of itself in 200 evaluations" in stall.reason(rows([0.5, 0.5, 0.5], [1, 1, 1.1]))
     assert stall.reason(rows([0.5, 0.5, 0.56], [1, 1, 1])) == ""
     assert stall.reason(rows([0.5, 0.5, 0.5], [1, 1, 1.2])) == ""
-    assert stall.reason(rows([0.1, 0.5, 0.5, 0.5], [None] * 4))  # without a QD score, coverage decides
+    for nothing in (None, 0):  # without a QD score, coverage decides
+        why = stall.reason(rows([0.1, 0.5, 0.5, 0.5], [nothing] * 4))
+        assert why.startswith("coverage has not risen by 0.1")
+        assert "set the problem's floor" in why
     assert stall.reason(rows([0.0, 0.0, 0.01], [0, 0, 0])) == ""
 
 

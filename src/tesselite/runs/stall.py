@@ -16,6 +16,7 @@ RISE = 0.01
 class Stall:
     """Stop if neither coverage nor QD score has risen by a share `rise` in the last `patience` evaluations.
 
+    Where no QD score says how good the elites are (no floor, or one that none is better than), only coverage counts.
     Both are looked at where rows of progress.csv are written, at about 200 numbers of evaluations known beforehand.
     """
 
@@ -39,7 +40,10 @@ class Stall:
             before, after = earlier[-1][name], now[name]
             if before is not None and after is not None and after > before * (1.0 + self.rise):
                 return ""
-        return f"neither coverage nor QD score has risen by {self.rise:.3g} of itself in {self.patience:,} evaluations"
+        by = f"risen by {self.rise:.3g} of itself in {self.patience:,} evaluations"
+        if now["qd_score"]:
+            return f"neither coverage nor QD score has {by}"
+        return f"coverage has not {by} (for a QD score, set the problem's floor to its worst fitness)"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
