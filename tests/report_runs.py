@@ -9,6 +9,7 @@ import numpy as np
 
 import tesselite as tl
 from tesselite.assessment.scenarios import assess_run
+from tesselite.emitters.names import by_name
 from tesselite.problems.user_function import FunctionProblem, Statement
 from tesselite.runs.run import run
 from tesselite.spaces.features import FeatureSpace
@@ -113,7 +114,8 @@ def odd_runs(folder: Path) -> list[Path]:
     log = FeatureSpace({"mass": (1e-3, 1e3), "x0": (0.0, 1.0), "x2": (1.0, 100.0)}, scales={"mass": "log", "x2": "log"})
     names = [f"{kind} of joint {j}" for j in range(12) for kind in ("amplitude", "phase", "duty factor")]
     joints = FeatureSpace(dict.fromkeys(names, (0.0, 1.0)))
-    run(tl.problems.lp(n=6), out=folder / "unbounded", grid=8, evaluations=400, initial=200, seed=1)
+    emitter = by_name("mixture:0.5@gaussian:0.5+0.5@iso_line:0.5,0.2")
+    run(tl.problems.lp(n=6), out=folder / "unbounded", grid=8, evaluations=400, initial=200, emitter=emitter, seed=1)
     return [
         folder / "unbounded",
         numbers_run(folder / "near", lambda r: (-1000.3 - 0.4 * r[:, 2], -1000.3 - 0.4 * r[:, :2]), near),

@@ -67,6 +67,24 @@ def test_values_without_bounds_are_shown_between_those_of_the_elites(show, brows
     np.testing.assert_array_equal(ends, np.column_stack([elites.solutions.min(axis=0), elites.solutions.max(axis=0)]))
 
 
+def test_colours_between_the_ends_have_names(show, browser):
+    show("unbounded")
+    browser.choose("colour-by", "emitter")
+    names = "Array.from(document.querySelectorAll('#colour-names span')).map((e) => e.textContent)"
+    assert browser.value(names) == ["random", "gaussian", "iso_line"]
+    colours = "getComputedStyle(document.querySelectorAll('#colour-names span')[1], '::before').backgroundColor"
+    shade = browser.value("Page.colours.ramp(false).names[128]")
+    assert browser.value(colours) == browser.value(
+        f"(() => {{ const e = document.body.appendChild(document.createElement('i')); e.style.color = '{shade}';"
+        " const seen = getComputedStyle(e).color; e.remove(); return seen; })()"
+    )
+    browser.choose("colour-range", "middle")
+    assert browser.text("colour-high").removeprefix("≥ ") in ("random", "gaussian", "iso_line")
+    browser.choose("colour-range", "whole")
+    browser.choose("colour-by", "fitness")
+    assert browser.value("document.getElementById('colour-names').hidden")
+
+
 def test_ticks_differ_from_each_other(show, browser):
     show("near")
     for key in ("fitness", "feature 0", "feature 1"):

@@ -1,6 +1,7 @@
 // What colours mean: the column that is shown in colour, the scenario that is looked at, and the bar that explains both.
 "use strict";
 {
+  const MOST_NAMES = 12; // labels that are listed below the bar
   const bar = () => {
     const { axis, missing, reversed } = Page.run.shades(Page.colour);
     const { axis: own } = Page.run.column(Page.colour);
@@ -11,8 +12,17 @@
     Page.by("colour-ramp").setAttribute("aria-label", `Colours: ${Page.run.column(Page.colour).text} from ${axis.text(axis.low)} to ${axis.text(axis.high)}`);
     Page.by("colour-missing").hidden = !missing.includes(1);
     Page.by("colour-missing").textContent = Page.run.assessed ? "invalid here, or not assessed" : "invalid here";
-    const context = Page.by("colour-ramp").getContext("2d");
-    Page.colours.ramp(reversed).names.forEach((name, i) => { context.fillStyle = name; context.fillRect(i, 0, 1, 1); });
+    const context = Page.by("colour-ramp").getContext("2d"), { names } = Page.colours.ramp(reversed);
+    names.forEach((name, i) => { context.fillStyle = name; context.fillRect(i, 0, 1, 1); });
+    // The ends of the bar do not say what the colours between them are called.
+    const named = axis.labels.length > 2 && axis.labels.length <= MOST_NAMES ? axis.labels : [];
+    Page.by("colour-names").hidden = !named.length;
+    Page.by("colour-names").replaceChildren(...named.map((label, code) => {
+      const item = document.createElement("span");
+      item.textContent = label;
+      item.style.setProperty("--colour", names[Math.max(0, Math.min(255, Math.round(255 * axis.at(code))))]);
+      return item;
+    }));
   };
 
   // The ends of colours: all values of the column, its middle 90 %, or all that any run and scenario of the page has.

@@ -51,10 +51,9 @@
       run.kept_axes = run.kept_axes || Array.from({ length: Math.min(run.width, VALUES_SHOWN) }, (_, j) => {
         const about = archive.variables[j];
         const bounded = about && Number.isFinite(about.high - about.low);
-        const [low, high] = bounded ? [about.low, about.high] : Page.bounds(of_solutions(j)), axis = Page.axis({ low, high });
-        if (!about) return axis;
-        if (about.labels.length) axis.text = (code) => about.labels[code];
-        else if (about.whole) axis.text = (value) => String(value);
+        const [low, high] = bounded ? [about.low, about.high] : Page.bounds(of_solutions(j));
+        const axis = Page.axis({ low, high, labels: about ? about.labels : [] });
+        if (about && about.whole && !about.labels.length) axis.text = (value) => String(value);
         return axis;
       });
       return run.kept_axes;
@@ -89,24 +88,22 @@
       if (!kept.has(key)) kept.set(key, make(key));
       return kept.get(key);
     };
-    const measured = (text, values, is_fitness = false) => {
-      const [low, high] = Page.bounds(values), axis = Page.axis({ low, high });
+    const measured = (text, values, is_fitness = false, labels = []) => {
+      const [low, high] = Page.bounds(values), axis = Page.axis({ low, high, labels });
       return { text, values, is_fitness, axis, unit: Float32Array.from(values, axis.at) };
     };
     const make = (key) => {
       if (key === "fitness") return measured("fitness", archive.fitness, true);
       if (key === "age") return measured("evaluation", archive.evaluations);
       if (key === "emitter") {
-        const { names, of } = archive.emitters, axis = Page.axis({ low: 0, high: names.length - 1 });
-        axis.text = (number) => names[Math.round(number)] || "";
+        const { names, of } = archive.emitters, axis = Page.axis({ low: 0, high: names.length - 1, labels: names });
         return { text: "emitter", values: of, axis, unit: Float32Array.from(of, axis.at) };
       }
       const j = +key.split(" ")[1];
       if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
       if (key.startsWith("record")) {
-        const { name, values, labels } = archive.records[j], shown = measured(name, values);
-        if (labels.length) shown.axis.text = (code) => labels[code];
-        return shown;
+        const { name, values, labels } = archive.records[j];
+        return measured(name, values, false, labels);
       }
       if (key.startsWith("variable")) {
         const values = of_solutions(j), axis = run.solution_axes()[j];
