@@ -259,6 +259,17 @@ def test_repertoires_of_qdax(tmp_path, version):
         assert np.array_equal(np.load(back / f"{name}.npy").reshape(array.shape), array), name
 
 
+def test_a_table_of_pyribs_starts_a_run():
+    problem = tl.problem(solutions=tl.Reals(3), features={"a": (-3, 3), "b": (-3, 3)})(lambda x: (x[0], (x[1], x[2])))
+    found = tl.interop.read(PEERS / "pyribs-grid.csv", "pyribs", peers_niches("grid"))
+    begun = [
+        tl.illuminate(problem, grid=9, evaluations=len(found), initial=1, start=start, seed=1)
+        for start in (PEERS / "pyribs-grid.csv", found)
+    ]
+    same(*begun)
+    assert begun[0].best_fitness == found.elites().solutions[:, 0].max()
+
+
 def test_a_repertoire_in_memory():
     """Genotypes as a tree of arrays, by sorted keys as JAX flattens it; extra scores as records."""
     n = 4

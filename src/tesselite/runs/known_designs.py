@@ -137,11 +137,14 @@ def _from_csv(path: Path, space: SolutionSpace) -> Rows:
 
 
 def _by_name(known: list[str], space: SolutionSpace, column: Callable[[str], Any]) -> Rows:
-    """The columns of the solution's values as rows; one whose name a feature has too is called `solution NAME`."""
+    """The columns of the solution's values as rows.
+
+    One whose name a feature has too is called `solution NAME`; pyribs calls them solution_0, solution_1, ...
+    """
     variables: Sequence[Variable] = getattr(space, "variables", ())
     columns: list[Any] = []
     for j, plain in enumerate(value_names(variables, space.width, ())):
-        name = f"solution {plain}" if f"solution {plain}" in known else plain
+        name = next((one for one in (f"solution {plain}", plain, f"solution_{j}") if one in known), plain)
         if name not in known:
             raise ValueError(f"expected a column for each value of a solution, found no {name!r}")
         if is_text(variables):
