@@ -168,6 +168,26 @@ def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
 
 
 @_operation
+def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
+    """The lanes table[places[at + k] + shifts[k]], for indices that are known not to be negative.
+
+    Lane by lane into one register: a row of memory that was written lane by lane could only be read much later.
+    """
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data, begins, offsets = (context.make_array(sig.args[i])(context, builder, args[i]).data for i in (0, 1, 3))
+        begins = builder.gep(begins, [args[2]])
+        found = ir.Constant(_VECTOR, ir.Undefined)
+        for k in range(LANES):
+            lane = ir.Constant(ir.IntType(64), k)
+            place, shift = (builder.load(builder.gep(one, [lane])) for one in (begins, offsets))
+            found = builder.insert_element(found, builder.load(builder.gep(data, [builder.add(place, shift)])), lane)
+        return found
+
+    return lanes(table, places, types.int64, shifts), generate
+
+
+@_operation
 def add(typing: Any, array: Any, at: Any, value: Any) -> Any:
     """array[at:at + LANES] += lanes."""
 

@@ -58,13 +58,13 @@ class Change(NamedTuple):
     w: Any
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def change_of(p: Floats) -> Any:
     """The d that a problem's rows hold."""
     return Change(load(p, DX), load(p, DY), load(p, DZ), load(p, DGX), load(p, DGY), load(p, DW))
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def keep_change(p: Floats, d: Any) -> None:
     """Write d into a problem's rows."""
     store(p, DX, d.x)
@@ -75,13 +75,13 @@ def keep_change(p: Floats, d: Any) -> None:
     store(p, DW, d.w)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def lanes_in(word: int, state: int) -> int:
     """The lanes in a state, as bits."""
     return word >> state & ALL
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def solve_two(kxx: Any, kxy: Any, kyy: Any, rx: Any, ry: Any) -> Any:
     """The solution of K d = r, 2 x 2.
 
@@ -93,7 +93,7 @@ def solve_two(kxx: Any, kxy: Any, kyy: Any, rx: Any, ry: Any) -> Any:
     return (rx - kxy * dy) * ixx, dy
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _add_normal(w: Any, a: Any, b: Any, u: Any, sums: Any) -> Any:
     """Add a normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
     sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
@@ -105,7 +105,7 @@ def _add_normal(w: Any, a: Any, b: Any, u: Any, sums: Any) -> Any:
     )  # fmt: skip
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated.
 
@@ -173,13 +173,13 @@ def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     return missed
 
 
-@kernel()
+@kernel(allocates=False)
 def normal_pass(p: Floats, s: Ints, n: int) -> int:
     """A pass of stage 1 over groups with at most n contacts: the lanes whose states were not those guessed, as bits."""
     return _normal_pass(p, s, n, False)
 
 
-@kernel()
+@kernel(allocates=False)
 def refine_normal(p: Floats, s: Ints, n: int) -> int:
     """The last pass of stage 1, which also gives stage 2 its bounds and its first states."""
     return _normal_pass(p, s, n, True)
@@ -285,7 +285,7 @@ def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any
     return Change(dx, dy, dz, dgx, dgy, dw)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     """Stage 2: d for the guessed states, then the states there; from d = 0, or to `refine` from the last pass's d.
 
@@ -311,7 +311,7 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
     return missed & ALL
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def states_at(p: Floats, word: int, j: int, d: Any) -> tuple[int, int, int, int, int]:
     """Lanes whose contact j is at d in the states ON, XP, XM, YP, YM."""
     i = j * CONTACT
@@ -330,13 +330,13 @@ def states_at(p: Floats, word: int, j: int, d: Any) -> tuple[int, int, int, int,
     )
 
 
-@kernel()
+@kernel(allocates=False)
 def friction_pass(p: Floats, s: Ints, n: int) -> int:
     """A pass of stage 2 over groups with at most n contacts: the lanes whose states were not those guessed, as bits."""
     return _friction_pass(p, s, n, False)
 
 
-@kernel()
+@kernel(allocates=False)
 def refine_friction(p: Floats, s: Ints, n: int) -> int:
     """The last pass of stage 2."""
     return _friction_pass(p, s, n, True)

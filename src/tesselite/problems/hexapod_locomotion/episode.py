@@ -95,7 +95,7 @@ def _run(
 
         dart.simulate(rows, shape, start, dt, n_steps, MAX_REST_STEPS, ends, finals, touches, tape)
     else:
-        table = signal_table()
+        table = signal_table().ravel()
 
         def work(first: int, last: int) -> None:
             lockstep.simulate(

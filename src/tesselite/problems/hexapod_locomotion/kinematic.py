@@ -103,13 +103,13 @@ class Symmetric(NamedTuple):
     zz: Any
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _vector(rows: Floats, at: int) -> Any:
     """The vector in three rows."""
     return Vector(load(rows, at), load(rows, at + LANES), load(rows, at + 2 * LANES))
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _symmetric(rows: Floats, at: int) -> Any:
     """The symmetric matrix in six rows."""
     return Symmetric(
@@ -122,7 +122,7 @@ def _symmetric(rows: Floats, at: int) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _keep_vector(rows: Floats, at: int, v: Any) -> None:
     """Write a vector into three rows."""
     store(rows, at, v.x)
@@ -130,7 +130,7 @@ def _keep_vector(rows: Floats, at: int, v: Any) -> None:
     store(rows, at + 2 * LANES, v.z)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _keep_symmetric(rows: Floats, at: int, s: Any) -> None:
     """Write a symmetric matrix into six rows."""
     store(rows, at, s.xx)
@@ -141,7 +141,7 @@ def _keep_symmetric(rows: Floats, at: int, s: Any) -> None:
     store(rows, at + 5 * LANES, s.zz)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _rotation(g: Floats) -> Any:
     """R from the quaternion of the base."""
     w = load(g, QW)
@@ -155,7 +155,7 @@ def _rotation(g: Floats) -> Any:
     )  # fmt: skip
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _turned(r: Any, v: Any) -> Any:
     """R v."""
     return Vector(
@@ -165,7 +165,7 @@ def _turned(r: Any, v: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _turned_back(r: Any, v: Any) -> Any:
     """R^T v."""
     return Vector(
@@ -175,7 +175,7 @@ def _turned_back(r: Any, v: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _times(s: Any, x: Any, y: Any, z: Any) -> Any:
     """S (x, y, z) for a symmetric matrix S."""
     return Vector(
@@ -185,7 +185,7 @@ def _times(s: Any, x: Any, y: Any, z: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _inertial_force(t: Floats, wb: Any, mc: Any) -> Any:
     """f = -wb x (wb x m c + 2 p) - pd, in the base frame."""
     tx = wb.y * mc.z - wb.z * mc.y + 2.0 * load(t, lg.PX)
@@ -198,7 +198,7 @@ def _inertial_force(t: Floats, wb: Any, mc: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _inertial_torque(t: Floats, wb: Any, s: Any, c: Any, f: Any) -> Any:
     """n = -Id wb - hd - wb x (I wb + h) - c x f, with I = tr(S) 1 - S and Id = tr(Sd) 1 - Sd."""
     lx = (s.yy + s.zz) * wb.x - s.xy * wb.y - s.xz * wb.z + load(t, lg.HX)
@@ -213,7 +213,7 @@ def _inertial_torque(t: Floats, wb: Any, s: Any, c: Any, f: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _inertia(s: Any, mc: Any, c: Any, r: Any) -> Any:
     """J = tr(T) 1 - T with T = R (S - m c c^T) R^T: the inertia about the centre of mass, in the world."""
     s = Symmetric(
@@ -225,7 +225,7 @@ def _inertia(s: Any, mc: Any, c: Any, r: Any) -> Any:
     return Symmetric(ty.y + tzz, -tx.y, -tx.z, tx.x + tzz, -ty.z, tx.x + ty.y)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _inverse(j: Any) -> Any:
     """The inverse of a symmetric matrix."""
     kxx = j.yy * j.zz - j.yz * j.yz
@@ -242,7 +242,7 @@ def _inverse(j: Any) -> Any:
     )
 
 
-@kernel()
+@kernel(allocates=False)
 def free_velocity(g: Floats, t: Floats, p: Floats, sums: Floats, dt: float) -> None:
     """(c): rotation matrices, the velocities at the end of the step if nothing touched the floor, the inertia there."""
     m = sums[0]
@@ -293,7 +293,7 @@ def free_velocity(g: Floats, t: Floats, p: Floats, sums: Floats, dt: float) -> N
     store(p, ct.Z, oz + c.z)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _weights(im: float, inverse: Any, x: float, y: float, z: float) -> Any:
     """Weights of the z, x and y rows of a contact at (x, y) from G, with the centre of mass at height z."""
     k = inverse
@@ -312,7 +312,7 @@ class Foot(NamedTuple):
     rate: Any
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _number_feet(g: Floats, t: Floats, feet: Ints, s: Ints, present: Ints) -> None:
     """Number the feet that touch the floor; s[j] has a bit for each robot with a contact j."""
     oz = load(g, OZ)
@@ -332,7 +332,7 @@ def _number_feet(g: Floats, t: Floats, feet: Ints, s: Ints, present: Ints) -> No
                 touches &= ~this
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _foot_of(t: Floats, feet: Ints, s: Ints, n: int) -> Any:
     """The foot of contact n of each robot; completes s[n] by the states that it had in the step before."""
     fx = fy = fz = dx = dy = dz = d1 = spread(0.0)
@@ -353,7 +353,7 @@ def _foot_of(t: Floats, feet: Ints, s: Ints, n: int) -> Any:
     return Foot(Vector(fx, fy, fz), Vector(dx, dy, dz), d1)
 
 
-@kernel()
+@kernel(allocates=False)
 def find_contacts(g: Floats, t: Floats, feet: Ints, p: Floats, s: Ints, present: Ints, sums: Floats, dt: float) -> int:
     """(d), (e): number the feet that touch the floor, and write their contacts: place, free velocities, weights.
 
@@ -394,7 +394,7 @@ def find_contacts(g: Floats, t: Floats, feet: Ints, p: Floats, s: Ints, present:
     return n
 
 
-@kernel()
+@kernel(allocates=False)
 def keep_states(feet: Ints, s: Ints, n: int) -> None:
     """Keep the contacts' states for the next step: a foot in the air will come down on, and stick."""
     for leg in range(N_LEGS):
@@ -404,7 +404,7 @@ def keep_states(feet: Ints, s: Ints, n: int) -> None:
         feet[STATES + leg] = word & _KEPT
 
 
-@kernel()
+@kernel(allocates=False)
 def add_corners(g: Floats, t: Floats, k: int, p: Floats, s: Ints, n: int, sums: Floats, dt: float) -> int:
     """Add the corners of the base's lowest face that touch the floor to the n contacts of a robot: how many there are.
 
@@ -446,7 +446,7 @@ def add_corners(g: Floats, t: Floats, k: int, p: Floats, s: Ints, n: int, sums: 
     return n
 
 
-@kernel()
+@kernel(allocates=False)
 def solve_on_base(
     g: Floats, t: Floats, p: Floats, s: Ints, n: int, k: int, q: Floats, u: Ints, line: Floats, sums: Floats, dt: float
 ) -> None:
@@ -467,7 +467,7 @@ def solve_on_base(
     ls.minimise(q, u, n, 1 << lane, line)
 
 
-@kernel()
+@kernel(allocates=False)
 def advance(g: Floats, p: Floats, dt: float) -> int:
     """(g): the impulses' d joins the velocities, O += dt v and R <- exp(dt w) R.
 

@@ -90,7 +90,7 @@ _HIP_Y = tuple(hip.y for hip in LEGS)
 _YAW = tuple(hip.yaw for hip in LEGS)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def sine(x: Any) -> Any:
     """Sine by its Taylor series up to x^15: error below 1e-16 for |x| <= 0.8 (joint angles stay within pi/4)."""
     y = x * x
@@ -100,7 +100,7 @@ def sine(x: Any) -> Any:
     return x - x * y * (1.0 / 6.0 - y * p)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def cosine(x: Any) -> Any:
     """Cosine by its Taylor series up to x^16: error below 1e-16 for |x| <= 0.8."""
     y = x * x
@@ -110,7 +110,7 @@ def cosine(x: Any) -> Any:
     return 1.0 - y * (0.5 - y * p)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _turn_joints(g: Floats, t: Floats, leg: int, dt: float) -> None:
     """(a): advance the servos of a leg by one step."""
     joint = leg * JOINTS
@@ -310,7 +310,7 @@ def _place_foot(t: Floats, at: int, leg: Any, n1: Any, n2: Any) -> None:
     store(t, at + FD1, n1)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
     """(b): add the links of a leg whose joints have turned to the sums, and place its foot."""
     joint = leg * JOINTS
@@ -335,7 +335,7 @@ def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
     _place_foot(t, at, this, load(g, joint + QD1), load(g, joint + QD2))
 
 
-@kernel()
+@kernel(allocates=False)
 def move_legs(g: Floats, t: Floats, present: Ints, dt: float) -> None:
     """(a), (b): advance the servos, and sum the links that are there."""
     for row in range(_SUMS, WORK, LANES):

@@ -35,7 +35,7 @@ _NEAREST = _NOWHERE + AXIS
 LINE = _NEAREST + LANES
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _solve_states(p: Floats, line: Floats, n: int) -> Any:
     """The minimum d of the quadratic that F is while the n contacts keep their states: six numbers.
 
@@ -119,7 +119,7 @@ def _solve_states(p: Floats, line: Floats, n: int) -> Any:
     return ct.Change(dx, dy, dz, dgx, dgy, dw)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _lay_normal(line: Floats, at: int, u: Any, du: Any) -> Any:
     """Lay a normal axis on the line: velocity u where that starts, and du along it. Its share of the curvature."""
     state = load(line, at + STATE)
@@ -133,7 +133,7 @@ def _lay_normal(line: Floats, at: int, u: Any, du: Any) -> Any:
     return choose(on, change, 0.0)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _lay_friction(line: Floats, at: int, u: Any, du: Any) -> Any:
     """Lay a friction axis on the line; the same arguments and result."""
     state = load(line, at + STATE)
@@ -154,7 +154,7 @@ def _lay_friction(line: Floats, at: int, u: Any, du: Any) -> Any:
     return choose(between, change, 0.0)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _look(line: Floats, at: int, nearest: Any) -> Any:
     """The nearest breakpoint, where it is kept and its change of curvature, if the one at `at` may be it."""
     way, place, change = nearest
@@ -167,7 +167,7 @@ def _look(line: Floats, at: int, nearest: Any) -> Any:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _lay_states(p: Floats, s: Ints, n: int, line: Floats, d: Any) -> None:
     """Write the states at d, weights and limits of all axes."""
     one = spread(1.0)
@@ -192,7 +192,7 @@ def _lay_states(p: Floats, s: Ints, n: int, line: Floats, d: Any) -> None:
         store(line, at + LIMIT, bound / wy)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _lay_line(p: Floats, n: int, line: Floats, d: Any, step: Any) -> Any:
     """Lay all axes on the line from d along `step`; the curvature of F there.
 
@@ -220,7 +220,7 @@ def _lay_line(p: Floats, n: int, line: Floats, d: Any, step: Any) -> Any:
     return curvature
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _nearest_breakpoint(line: Floats, n: int, full: Any) -> Any:
     """Where each lane's nearest breakpoint is, where it is kept, and its change of curvature.
 
@@ -237,7 +237,7 @@ def _nearest_breakpoint(line: Floats, n: int, full: Any) -> Any:
     return nearest
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _walk(line: Floats, n: int, active: int, curvature: Any) -> Any:
     """Walk the line from breakpoint to breakpoint to its minimum: where that is, and the lanes that changed a state."""
     slope = -curvature
@@ -267,7 +267,7 @@ def _walk(line: Floats, n: int, active: int, curvature: Any) -> Any:
     return choose(slope < 0.0, gone - slope / curvature, gone), changed
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _keep_states(line: Floats, s: Ints, n: int, started: int) -> None:
     """Write the states of the axes into the words of these lanes."""
     each = in_each_byte(started) & (ALL << ct.ON | ALL << ct.XP | ALL << ct.XM | ALL << ct.YP | ALL << ct.YM)
@@ -281,7 +281,7 @@ def _keep_states(line: Floats, s: Ints, n: int, started: int) -> None:
         s[j] = s[j] & ~each | found & each
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def _chosen(which: Any, a: Any, b: Any) -> Any:
     """The change a in some lanes, b in the others."""
     return ct.Change(
@@ -294,7 +294,7 @@ def _chosen(which: Any, a: Any, b: Any) -> Any:
     )
 
 
-@kernel()
+@kernel(allocates=False)
 def minimise(p: Floats, s: Ints, n: int, active: int, line: Floats) -> int:
     """Minimise F from d in the lanes whose bits are set in `active`: leaves d and the states there, in p and s.
 

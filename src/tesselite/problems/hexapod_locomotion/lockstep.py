@@ -17,8 +17,21 @@ import tesselite.problems.hexapod_locomotion.legs as lg
 import tesselite.problems.hexapod_locomotion.line_search as ls
 import tesselite.problems.hexapod_locomotion.solver as sv
 from tesselite.compiled.kernels import kernel
-from tesselite.compiled.lanes import LANES, add, aligned_zeros, bits, choose, load, read, spread, where, write
-from tesselite.compiled.memory import unowned
+from tesselite.compiled.lanes import (
+    LANES,
+    add,
+    aligned_zeros,
+    bits,
+    choose,
+    load,
+    look_up,
+    lowest,
+    read,
+    spread,
+    store,
+    where,
+    write,
+)
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, N_LEVELS, PERIOD
 from tesselite.problems.hexapod_locomotion.robot import JOINT_SCALE, N_LEGS
 
@@ -47,7 +60,9 @@ class Fleet(NamedTuple):
     begins: Ints  # (n, 12 * LANES): where the signal of each joint begins in the controller's table
     pose: Floats  # (n, 6 * LANES): at the end of the last step, while they come to rest
     row: Ints  # (n, LANES): of the controllers
-    step: Ints  # (n, LANES)
+    step: Floats  # (n, LANES)
+    sample: Ints  # (n, LANES): of the signals, at this step
+    odd: Ints  # (n,): bits of the lanes whose step is odd
     still: Ints  # (n, LANES): steps in a row
     busy: Ints  # (n,): bits of the lanes that work
     ended: Ints  # (n,): bits of the lanes whose episode ends with this step
@@ -79,7 +94,9 @@ def new_fleet(n_rows: int) -> Fleet:
         begins=whole(n, N_JOINTS * LANES),
         pose=np.zeros((n, 6 * LANES)),
         row=whole(n, LANES),
-        step=whole(n, LANES),
+        step=aligned_zeros(n, LANES),
+        sample=whole(n, LANES),
+        odd=whole(n),
         still=whole(n, LANES),
         busy=whole(n),
         ended=whole(n),
@@ -94,12 +111,13 @@ def new_fleet(n_rows: int) -> Fleet:
     )
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def start_lane(fleet: Fleet, j: int, k: int, row: int, values: Floats, start: Floats) -> None:
     """Put a robot with the controller `values` (36,) into lane k of group j: at the state `start`, joints at 0."""
     g, feet = fleet.robots[j], fleet.feet[j]
     fleet.row[j, k] = row
-    fleet.step[j, k] = fleet.still[j, k] = 0
+    fleet.step[j, k] = fleet.sample[j, k] = fleet.still[j, k] = 0
+    fleet.odd[j] &= ~(1 << k)
     fleet.busy[j] |= 1 << k
     for i in range(0, kn.ROBOT, LANES):
         g[i + k] = 0.0
@@ -117,7 +135,7 @@ def start_lane(fleet: Fleet, j: int, k: int, row: int, values: Floats, start: Fl
         fleet.begins[j, i * LANES + k] = level * 2 * PERIOD + phase
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def stop_lane(fleet: Fleet, j: int, k: int) -> None:
     """Let lane k of group j hover with its legs at rest, so that it stays finite while it idles."""
     g = fleet.robots[j]
@@ -126,18 +144,24 @@ def stop_lane(fleet: Fleet, j: int, k: int) -> None:
         g[i + k] = 1.0 if i == kn.OZ or i == kn.QW else 0.0
 
 
-@kernel(forceinline=True)
-def look_up(t: Floats, begins: Ints, steps: Ints, samples: Ints, signals: Floats) -> None:
-    """The signals of all joints at each robot's step, or at the last one that it follows."""
+@kernel(allocates=False, forceinline=True)
+def count_step(fleet: Fleet, j: int, n_steps: int) -> int:
+    """Let the lanes of group j that go on begin their next step: those, as bits, that no longer follow the controller.
+
+    Two steps are three samples: the first of them one, the second two.
+    """
+    running = fleet.busy[j] & ~fleet.ended[j]
+    add(fleet.step[j], 0, choose(where(running), spread(1.0), 0.0))
+    holding = running & ~bits(load(fleet.step[j], 0) < float(n_steps))
+    moving, odd, sample = running & ~holding, fleet.odd[j], fleet.sample[j]
     for k in range(LANES):
-        sample = samples[min(steps[k], samples.shape[0] - 1)]
-        for leg in range(N_LEGS):
-            i = 2 * leg * LANES + k
-            write(t, leg * lg.LEG + lg.SIGNAL1 + k, read(signals, read(begins, i) + sample))
-            write(t, leg * lg.LEG + lg.SIGNAL2 + k, read(signals, read(begins, i + LANES) + sample))
+        after = read(sample, k) + (moving >> k & 1) + ((moving & odd) >> k & 1)
+        write(sample, k, after - PERIOD if after >= PERIOD else after)
+    fleet.odd[j] = odd ^ running
+    return holding
 
 
-@kernel()
+@kernel(allocates=False)
 def remember_pose(g: Floats, pose: Floats, k: int) -> float:
     """Keep lane k's pose as DART keeps it, rotation vector and position: how far it is from the one kept before."""
     w = g[kn.QW + k]
@@ -157,13 +181,13 @@ def remember_pose(g: Floats, pose: Floats, k: int) -> float:
     return math.sqrt(moved)
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def record(fleet: Fleet, j: int, tape: Floats) -> None:
     """Write the states and joints of group j at the start of a step onto the tape."""
     g = fleet.robots[j]
     for k in range(LANES):
         if fleet.busy[j] >> k & 1 and fleet.step[j, k] < tape.shape[1]:
-            line = tape[fleet.row[j, k], fleet.step[j, k]]
+            line = tape[fleet.row[j, k], int(fleet.step[j, k])]
             for i in range(kn.STATE):
                 line[i] = g[kn.OX + i * LANES + k]
             for leg in range(N_LEGS):
@@ -171,7 +195,7 @@ def record(fleet: Fleet, j: int, tape: Floats) -> None:
                 line[kn.STATE + 2 + 2 * leg] = g[leg * lg.JOINTS + lg.Q2 + k]
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def record_feet(fleet: Fleet, j: int, tape: Floats) -> None:
     """Write the feet of group j that touch the floor, as bits, onto the same line."""
     for k in range(LANES):
@@ -179,10 +203,10 @@ def record_feet(fleet: Fleet, j: int, tape: Floats) -> None:
             touching = 0
             for leg in range(N_LEGS):
                 touching |= (fleet.feet[j, kn.TOUCHING + leg] >> k & 1) << leg
-            tape[fleet.row[j, k], fleet.step[j, k], kn.STATE] = touching
+            tape[fleet.row[j, k], int(fleet.step[j, k]), kn.STATE] = touching
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def start_step(
     fleet: Fleet,
     j: int,
@@ -190,20 +214,19 @@ def start_step(
     sums: Floats,
     dt: float,
     n_steps: int,
-    samples: Ints,
     signals: Floats,
     ends: Ints,
 ) -> None:
     """A step of group j up to its contact problem, and the rules on the pose at the start of the step."""
     g, feet, t, p, s = fleet.robots[j], fleet.feet[j], fleet.work, fleet.problems[j], fleet.states[j]
-    look_up(t, fleet.begins[j], fleet.step[j], samples, signals)
+    begins, sample = fleet.begins[j], fleet.sample[j]
+    for leg in range(N_LEGS):
+        store(t, leg * lg.LEG + lg.SIGNAL1, look_up(signals, begins, 2 * leg * LANES, sample))
+        store(t, leg * lg.LEG + lg.SIGNAL2, look_up(signals, begins, (2 * leg + 1) * LANES, sample))
     lg.move_legs(g, t, present, dt)
     kn.free_velocity(g, t, p, sums, dt)
     fleet.n_contacts[j] = kn.find_contacts(g, t, feet, p, s, present, sums, dt)
-    following = odd = 0
-    for k in range(LANES):
-        following |= (fleet.step[j, k] < n_steps) << k
-        odd |= (fleet.step[j, k] & 1) << k
+    following, odd = bits(load(fleet.step[j], 0) < float(n_steps)), fleet.odd[j]
     for leg in range(N_LEGS):
         touching = feet[kn.TOUCHING + leg] & following
         add(g, kn.TOUCHES + leg * LANES, choose(where(touching & ~odd), spread(1.0), 0.0))
@@ -225,7 +248,7 @@ def start_step(
                     fleet.base_d[j, i + k] = q[ct.DX + i]
 
 
-@kernel(forceinline=True)
+@kernel(allocates=False, forceinline=True)
 def end_step(fleet: Fleet, j: int, dt: float, n_steps: int, max_hold: int, ends: Ints, finals: Floats) -> None:
     """The rest of a step of group j, whose contact problems are solved, and the rules on the pose at its end."""
     g, p = fleet.robots[j], fleet.problems[j]
@@ -239,18 +262,18 @@ def end_step(fleet: Fleet, j: int, dt: float, n_steps: int, max_hold: int, ends:
     qx = load(g, kn.QX)
     qy = load(g, kn.QY)
     tilted = bits(qx * qx + qy * qy >= 0.5)  # R22 <= 0
-    running = fleet.busy[j] & ~fleet.ended[j]
-    for k in range(LANES):
-        if not running >> k & 1:
-            continue
-        fleet.step[j, k] += 1
-        step = fleet.step[j, k]
+    holding = count_step(fleet, j, n_steps)
+    looked_at = fleet.busy[j] & ~fleet.ended[j] & (holding | tilted | ~slow)
+    while looked_at:
+        k = lowest(looked_at)
+        looked_at &= looked_at - 1
+        step = int(fleet.step[j, k])
         end = RUNNING
         if not slow >> k & 1:
             end = DIVERGED
         elif tilted >> k & 1:
             end = TILTED
-        elif step >= n_steps:
+        else:
             moved = remember_pose(g, fleet.pose[j], k)
             if step > n_steps:
                 fleet.still[j, k] = fleet.still[j, k] + 1 if moved < STILL else 0
@@ -265,7 +288,7 @@ def end_step(fleet: Fleet, j: int, dt: float, n_steps: int, max_hold: int, ends:
                 finals[fleet.row[j, k], i] = g[kn.OX + i * LANES + k]
 
 
-@kernel()
+@kernel(allocates=False)
 def simulate(
     fleet: Fleet,
     rows: Floats,
@@ -285,7 +308,7 @@ def simulate(
 ) -> None:
     """Run the episodes of rows first..last, many at a time; a lane whose episode ends takes the next row.
 
-    fleet: a new one. rows (n, 36): controllers. signals (21, 200): the controller's table. present (6,), sums (6,):
+    fleet: a new one. rows (n, 36): controllers. signals (4200,): the controller's table, flat. present (6,), sums (6,):
     the body. start (13,): position, quaternion, velocity, angular velocity of the base at the start, joints at rest at
     0. dt: step in s; n_steps steps follow the controller, then the last targets are held until it rests, at most
     max_hold steps. Writes ends (n, 3): how the episode ended, steps simulated, steps held; finals (n, 13): the base's
@@ -293,10 +316,7 @@ def simulate(
     tape (n, T, 26), with T = 0 for no recording: at the start of each step the base's state (13), the feet that touch,
     as bits (1), and J1 and J2 of each leg (12).
     """
-    fleet = unowned(fleet)
     n_groups = fleet.busy.shape[0]
-    table = signals.ravel()
-    samples = np.array([3 * step // 2 % PERIOD for step in range(max(1, n_steps))])
     waiting = first
     working = True
     while working:
@@ -312,7 +332,7 @@ def simulate(
             working = True
             if tape.shape[1] > 0:
                 record(fleet, j, tape)
-            start_step(fleet, j, present, sums, dt, n_steps, samples, table, ends)
+            start_step(fleet, j, present, sums, dt, n_steps, signals, ends)
             if tape.shape[1] > 0:
                 record_feet(fleet, j, tape)
             sv.begin(fleet.problems, fleet.states, j, fleet.n_contacts[j], fleet.line, fleet.book)
@@ -325,7 +345,7 @@ def simulate(
             if fleet.ended[j]:
                 for k in range(LANES):
                     if fleet.ended[j] >> k & 1:
-                        row, step = fleet.row[j, k], fleet.step[j, k]
+                        row, step = fleet.row[j, k], int(fleet.step[j, k])
                         ends[row, 1] = step
                         ends[row, 2] = max(0, step - n_steps)
                         for i in range(2 * N_LEGS):

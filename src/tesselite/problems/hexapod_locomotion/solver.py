@@ -33,10 +33,11 @@ USED, MADE, SEARCHES = range(JOINED + PASSES - TOGETHER, JOINED + PASSES - TOGET
 BOOK = SEARCHES + 1
 
 
-@kernel()
-def _search_normal(p: Floats, s: Ints, n: int, lanes: int, line: Floats) -> None:
-    """The states of stage 1 in the given lanes, by the line search."""
-    kept = s[:n].copy()
+@kernel(allocates=False)
+def _search_normal(p: Floats, s: Ints, n: int, lanes: int, line: Floats, kept: Ints) -> None:
+    """The states of stage 1 in the given lanes, by the line search. kept (n,): scratch memory."""
+    for j in range(n):
+        kept[j] = s[j]
     store(p, ct.DGX, 0.0)
     store(p, ct.DGY, 0.0)
     store(p, ct.DW, 0.0)
@@ -45,7 +46,7 @@ def _search_normal(p: Floats, s: Ints, n: int, lanes: int, line: Floats) -> None
         s[j] = kept[j] & ~(lanes << ct.ON1) | (ct.lanes_in(s[j], ct.ON) & lanes) << ct.ON1
 
 
-@kernel()
+@kernel(allocates=False)
 def copy_lane(p: Floats, s: Ints, n: int, lane: int, q: Floats, u: Ints, k: int) -> int:
     """Copy lane `lane` of a problem with at most n contacts to lane k of another: how many contacts it has."""
     for row in range(0, ct.HEAD, LANES):
@@ -61,7 +62,7 @@ def copy_lane(p: Floats, s: Ints, n: int, lane: int, q: Floats, u: Ints, k: int)
     return count
 
 
-@kernel()
+@kernel(allocates=False)
 def _give_back(problems: Floats, states: Ints, own: int, k: int, count: int, owner: int) -> None:
     """Copy what was found for lane k of one of the solver's problems to its owner: d, and the states."""
     q, u = problems[own], states[own]
@@ -73,7 +74,7 @@ def _give_back(problems: Floats, states: Ints, own: int, k: int, count: int, own
         write(s, j, read(s, j) & ~(ct.EACH << lane) | (read(u, j) >> k & ct.EACH) << lane)
 
 
-@kernel()
+@kernel(allocates=False)
 def _search(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     """The line search for the lanes that wait for it, and the pass that follows."""
     p, s = problems[-1], states[-1]
@@ -87,7 +88,7 @@ def _search(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     book[SEARCHES] = 0
 
 
-@kernel()
+@kernel(allocates=False)
 def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     """One pass for the lanes that are used. Those that are done, or have made all their passes, become free."""
     q, u = problems[-2], states[-2]
@@ -118,9 +119,11 @@ def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
         book[SEARCHES] += 1
         if book[SEARCHES] == LANES:
             _search(problems, states, line, book)
+    for i in range(PASSES - TOGETHER):
+        book[JOINED + i] &= book[USED]
 
 
-@kernel()
+@kernel(allocates=False)
 def _hand_over(problems: Floats, states: Ints, group: int, n: int, left: int, line: Floats, book: Ints) -> None:
     """Take over the lanes that are left of a group with at most n contacts.
 
@@ -135,13 +138,11 @@ def _hand_over(problems: Floats, states: Ints, group: int, n: int, left: int, li
         write(book, COUNT + k, copy_lane(problems[group], states[group], n, lane, problems[-2], states[-2], k))
         write(book, OWNER + k, group * LANES + lane)
         book[USED] |= 1 << k
-        for i in range(PASSES - TOGETHER):  # the lane may have been used before
-            book[JOINED + i] &= ~(1 << k)
         now = JOINED + book[MADE] % (PASSES - TOGETHER)
         write(book, now, read(book, now) | 1 << k)
 
 
-@kernel()
+@kernel(allocates=False)
 def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book: Ints) -> None:
     """Stage 1, and the first passes of stage 2, of a group with at most n contacts."""
     p, s = problems[group], states[group]
@@ -151,7 +152,7 @@ def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book
         if not missed:
             break
     if missed:
-        _search_normal(p, s, n, missed, line)
+        _search_normal(p, s, n, missed, line, states[-3])
         ct.normal_pass(p, s, n)
     ct.refine_normal(p, s, n)
     for _ in range(TOGETHER):
@@ -161,7 +162,7 @@ def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book
     _hand_over(problems, states, group, n, missed, line, book)
 
 
-@kernel()
+@kernel(allocates=False)
 def finish(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     """Finish all that was handed over."""
     while book[USED] != 0:
