@@ -42,7 +42,7 @@ Ints = npt.NDArray[np.int64]
 RUNNING, FINISHED, BODY_TOUCHED, TOO_HIGH, TILTED, RESTLESS, DIVERGED = range(7)
 
 # Simulated at a time: enough for the solver to fill its lanes, few enough to stay in the cache of a core.
-GROUPS = 16
+GROUPS = 32
 MAX_HEIGHT = 0.3  # of the centre of mass
 STILL = 1e-4  # a step that moves the pose by less than this (m and rad together) is still
 STILL_STEPS = 31  # in a row: the robot has come to rest
@@ -142,6 +142,47 @@ def stop_lane(fleet: Fleet, j: int, k: int) -> None:
     fleet.busy[j] &= ~(1 << k)
     for i in range(0, kn.ROBOT, LANES):
         g[i + k] = 1.0 if i == kn.OZ or i == kn.QW else 0.0
+
+
+@kernel(allocates=False)
+def move_lane(fleet: Fleet, j: int, k: int, i: int, lane: int) -> None:
+    """Move the robot in lane k of group j to the idle lane `lane` of group i."""
+    for row in range(0, kn.ROBOT, LANES):
+        fleet.robots[i, row + lane] = fleet.robots[j, row + k]
+    for row in range(0, N_JOINTS * LANES, LANES):
+        fleet.begins[i, row + lane] = fleet.begins[j, row + k]
+    for row in range(0, 6 * LANES, LANES):
+        fleet.pose[i, row + lane] = fleet.pose[j, row + k]
+    for leg in range(N_LEGS):
+        word = fleet.feet[j, kn.STATES + leg] >> k & ct.EACH
+        fleet.feet[i, kn.STATES + leg] = fleet.feet[i, kn.STATES + leg] & ~(ct.EACH << lane) | word << lane
+    fleet.row[i, lane] = fleet.row[j, k]
+    fleet.step[i, lane] = fleet.step[j, k]
+    fleet.sample[i, lane] = fleet.sample[j, k]
+    fleet.still[i, lane] = fleet.still[j, k]
+    fleet.odd[i] = fleet.odd[i] & ~(1 << lane) | (fleet.odd[j] >> k & 1) << lane
+    fleet.busy[i] |= 1 << lane
+    stop_lane(fleet, j, k)
+
+
+@kernel(allocates=False)
+def close_ranks(fleet: Fleet, n: int) -> int:
+    """Move robots of the last of n groups to idle lanes of those before, as far as they have any: groups in use then.
+
+    Done before each step once no robot waits: the last ones to come to rest would keep many groups at work.
+    """
+    i = 0
+    while n > 0:
+        left = fleet.busy[n - 1]
+        while left:
+            while i < n - 1 and fleet.busy[i] == ct.ALL:
+                i += 1
+            if i >= n - 1:
+                return n
+            move_lane(fleet, n - 1, lowest(left), i, lowest(~fleet.busy[i]))
+            left &= left - 1
+        n -= 1
+    return n
 
 
 @kernel(allocates=False, forceinline=True)
@@ -318,18 +359,13 @@ def simulate(
     """
     n_groups = fleet.busy.shape[0]
     waiting = first
-    working = True
-    while working:
-        working = False
+    while n_groups:
         for j in range(n_groups):
             if fleet.busy[j] != ct.ALL and waiting < last:
                 for k in range(LANES):
                     if not fleet.busy[j] >> k & 1 and waiting < last:
                         start_lane(fleet, j, k, waiting, rows[waiting], start)
                         waiting += 1
-            if not fleet.busy[j]:
-                continue
-            working = True
             if tape.shape[1] > 0:
                 record(fleet, j, tape)
             start_step(fleet, j, present, sums, dt, n_steps, signals, ends)
@@ -338,8 +374,6 @@ def simulate(
             sv.begin(fleet.problems, fleet.states, j, fleet.n_contacts[j], fleet.line, fleet.book)
         sv.finish(fleet.problems, fleet.states, fleet.line, fleet.book)
         for j in range(n_groups):
-            if not fleet.busy[j]:
-                continue
             ct.refine_friction(fleet.problems[j], fleet.states[j], fleet.n_contacts[j])
             end_step(fleet, j, dt, n_steps, max_hold, ends, finals)
             if fleet.ended[j]:
@@ -351,3 +385,5 @@ def simulate(
                         for i in range(2 * N_LEGS):
                             touches[row, i // N_LEGS, i % N_LEGS] = int(fleet.robots[j, kn.TOUCHES + i * LANES + k])
                         stop_lane(fleet, j, k)
+        if waiting == last:
+            n_groups = close_ranks(fleet, n_groups)
