@@ -245,7 +245,7 @@ def test_a_diverging_simulation_is_told_apart():
         rows.flags.writeable = False
         shape = body()
         lockstep.simulate(
-            lockstep.new_fleet(1), rows, 0, 1, signal_table(), shape.present, shape.sums, wild, DT, 334, 1000,
+            lockstep.new_fleet(1), rows, 0, 1, signal_table().ravel(), shape.present, shape.sums, wild, DT, 334, 1000,
             ends, finals, np.zeros((1, 2, 6), np.int64), np.zeros((0, 0, lockstep.TAPE)),
         )  # fmt: skip
         assert ends[0, 0] == lockstep.DIVERGED

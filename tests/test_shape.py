@@ -20,7 +20,6 @@ LONG_FUNCTIONS = {
     # Kernels, which are one calculation each.
     "problems/hexapod_locomotion/contact.py:_normal_pass",
     "problems/hexapod_locomotion/line_search.py:_solve_states",
-    "problems/hexapod_locomotion/lockstep.py:simulate",
     "problems/maze_navigation/simulation.py:_roll_out",
     "tessellation/cells.py:cut_cell",
     "tessellation/lloyd.py:assign_on_grid",

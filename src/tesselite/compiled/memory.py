@@ -1,4 +1,4 @@
-"""Operations on memory that Numba has no words for: fetching it ahead, copying rows, and leaving it to its owner."""
+"""Operations on memory that Numba has no words for: fetching it ahead, and copying rows."""
 
 from __future__ import annotations
 
@@ -40,22 +40,3 @@ def copy_row(typingctx: Any, given: Any, i: Any, to: Any, row: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(given, types.int64, to, types.int64), codegen
-
-
-@intrinsic
-def unowned(typingctx: Any, arrays: Any) -> Any:
-    """A named tuple of arrays without their reference counts; the caller must keep them alive.
-
-    Counting references is an atomic operation, and every view of a row counts one.
-    """
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        value = args[0]
-        for i, kind in enumerate(signature.args[0]):
-            array = context.make_array(kind)(context, builder, builder.extract_value(value, i))
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            value = builder.insert_value(value, array._getvalue(), i)
-        return value
-
-    return arrays(arrays), codegen
