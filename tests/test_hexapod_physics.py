@@ -249,3 +249,24 @@ def test_a_diverging_simulation_is_told_apart():
             ends, finals, np.zeros((1, 2, 6), np.int64), np.zeros((0, 0, lockstep.TAPE)),
         )  # fmt: skip
         assert ends[0, 0] == lockstep.DIVERGED
+
+
+def test_a_robot_that_moves_to_another_lane_takes_all_it_has_along():
+    rng = np.random.default_rng(0)
+    fleet = lockstep.new_fleet(16)
+    fleet.feet[:] = rng.integers(1 << 62, size=fleet.feet.shape)
+    fleet.busy[:], fleet.odd[:] = (0b00000001, 0b11111111), (0, 0b00001000)
+    lanes = [fleet.robots, fleet.begins, fleet.pose, fleet.row, fleet.step, fleet.sample, fleet.still]
+    for array in lanes:
+        array[:] = rng.integers(1, 1000, size=array.shape)
+
+    def robot(group, lane):
+        states = fleet.feet[group, kn.STATES :] >> lane & ct.EACH
+        rows = [array[group, lane :: ct.LANES].tolist() for array in lanes]
+        return rows, states.tolist(), fleet.odd[group] >> lane & 1
+
+    before, neighbour = robot(1, 3), robot(0, 4)
+    lockstep.move_lane(fleet, 1, 3, 0, 5)
+    assert robot(0, 5) == before
+    assert robot(0, 4) == neighbour
+    assert fleet.busy.tolist() == [0b00100001, 0b11110111]
