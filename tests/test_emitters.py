@@ -163,3 +163,47 @@ def test_improvement_is_against_the_elite_of_before_or_the_floor():
 def test_a_name_or_an_option_that_is_misspelt_leads_to_the_right_one(text, message):
     with pytest.raises(ValueError, match=message):
         by_name(text)
+
+
+LETTERS = tl.Permutation(["a", "b", "c", "d"])
+
+
+@tl.problem(solutions=LETTERS, features={"first": (0, 3), "last": (0, 3)})
+def words(order):
+    places = ["abcd".index(letter) for letter in order]
+    return float(places[1]), (places[0], places[-1])
+
+
+def swapped(parents, space, rng):
+    return space.vary(parents, rng)
+
+
+@pytest.mark.parametrize(
+    "name", ["curiosity", "uniform", "mixture:0.5@uniform+0.5@curiosity", "bandit:uniform+curiosity"]
+)
+def test_emitters_of_spaces_that_vary_themselves_need_not_be_given_again(tmp_path, name):
+    options = {"grid": 4, "initial": 5, "batch_size": 5, "seed": 1, "progress": False}
+    whole = tl.illuminate(words, emitter=by_name(name), evaluations=60, **options)
+    half = tl.run(words, emitter=by_name(name), evaluations=30, out=tmp_path / "run", **options)
+    assert half.plan.emitter == ("vary" if name == "uniform" else name)
+    assert tl.resume(tmp_path / "run", words, evaluations=60, progress=False).archive.equals(whole)
+
+
+def test_curiosity_with_a_function_is_given_again_as_an_emitter(tmp_path):
+    options = {"grid": 4, "initial": 5, "batch_size": 5, "seed": 1, "progress": False}
+    choose = tl.emitters.curiosity(swapped)
+    whole = tl.illuminate(words, emitter=choose, evaluations=60, **options)
+    tl.run(words, emitter=choose, evaluations=30, out=tmp_path / "run", **options)
+    with pytest.raises(ValueError, match=r"expected it again, as in tesselite.resume\(DIR, problem, emitter=...\)"):
+        tl.resume(tmp_path / "run", words, evaluations=60, variation=swapped, progress=False)
+    again = tl.resume(tmp_path / "run", words, evaluations=60, emitter=choose, progress=False)
+    assert again.archive.equals(whole)
+
+
+@pytest.mark.parametrize("name", ["curiosity", "iso_line", "cma_mae:emitters=2,batch=5", "bandit:uniform+curiosity"])
+def test_the_emitter_of_a_run_may_be_given_again_and_no_other(tmp_path, name):
+    options = {"grid": 4, "initial": 50, "seed": 1, "progress": False}
+    tl.run(tl.problems.sphere(3), emitter=by_name(name), evaluations=60, out=tmp_path / "run", **options)
+    with pytest.raises(ValueError, match="emitter: expected none, since the run was started with"):
+        tl.resume(tmp_path / "run", emitter=by_name("curiosity:gaussian"), evaluations=80, progress=False)
+    assert tl.resume(tmp_path / "run", emitter=by_name(name), evaluations=80, progress=False).evaluations == 80

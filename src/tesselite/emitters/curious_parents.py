@@ -15,9 +15,8 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Added, Status
 from tesselite.archive.evaluation import Evaluation
-from tesselite.emitters import operators
-from tesselite.emitters.emitter import OWN, Emitter
-from tesselite.emitters.uniform_parents import Variation, checked_variation, offspring_of
+from tesselite.emitters.emitter import OWN_EMITTER, Emitter
+from tesselite.emitters.uniform_parents import Variation, checked_variation, offspring_of, text_of_variation
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 _NEW = 1.0  # score of an elite whose offspring have not been seen yet
@@ -75,7 +74,8 @@ class Curiosity(Emitter):
         self._scores = dict(zip(state["niches"].tolist(), state["scores"].tolist(), strict=True))
 
     def __str__(self) -> str:
-        return f"curiosity:{self.variation}" if isinstance(self.variation, operators.Operator) else OWN
+        text = text_of_variation(self, self._given)
+        return OWN_EMITTER if text is None else f"curiosity:{text}" if text else "curiosity"
 
 
 def curiosity(variation: Variation | None = None) -> Emitter:

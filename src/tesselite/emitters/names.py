@@ -13,9 +13,9 @@ from tesselite.emitters.cma_emitters import cma_mae, cma_me
 from tesselite.emitters.curious_parents import curiosity
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.mixtures import bandit, mixture
-from tesselite.emitters.uniform_parents import uniform
+from tesselite.emitters.uniform_parents import UNIFORM, uniform
 
-_WITH_OPERATOR = {"uniform": uniform, "curiosity": curiosity}
+_WITH_OPERATOR = {UNIFORM: uniform, "curiosity": curiosity}
 _OF_SEVERAL = ("mixture", "bandit")
 _PLUS = re.compile(r"(?<![\d.]e)\+")
 _WITH_OPTIONS: dict[str, Callable[..., Emitter]] = {"cma_mae": cma_mae, "cma_me": cma_me}

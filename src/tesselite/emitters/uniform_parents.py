@@ -14,6 +14,7 @@ from tesselite.emitters.emitter import OWN, Emitter
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 Variation = operators.Operator | operators.VariationFunction
+UNIFORM = "uniform"
 
 
 def checked_variation(variation: Any, space: SolutionSpace) -> Variation:
@@ -45,6 +46,17 @@ def offspring_of(variation: Variation, parents: Rows, space: SolutionSpace, rng:
     if len(children) != n:
         raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
     return children
+
+
+def text_of_variation(emitter: Any, given: Variation | None) -> str | None:
+    """The text of an emitter's operator; empty where the space varies its solutions itself, None for a function.
+
+    `given` is what the emitter was made with; it may not have begun yet.
+    """
+    used = getattr(emitter, "variation", given)
+    if isinstance(used, operators.Operator):
+        return str(used)
+    return "" if given is None else None
 
 
 class Uniform(Emitter):
@@ -92,7 +104,8 @@ class Uniform(Emitter):
         return offspring_of(self.variation, parents, self.space, generator(self.seed, Purpose.VARIATION, first))
 
     def __str__(self) -> str:
-        return str(self.variation) if isinstance(self.variation, operators.Operator) else OWN
+        text = text_of_variation(self, self._given)
+        return OWN if text is None else text or UNIFORM
 
 
 def uniform(variation: Variation | None = None) -> Emitter:

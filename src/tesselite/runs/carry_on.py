@@ -29,7 +29,7 @@ from tesselite.execution.workers import Workers, WorkersLost
 from tesselite.execution.workers.farm import Halted
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.plan import VARY, Plan, search_for
+from tesselite.runs.plan import Plan, search_for
 from tesselite.search.map_elites import (
     MILESTONES,
     MapElites,
@@ -355,7 +355,7 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
     from tesselite.problems.user_function import CompiledProblem
 
     search, problem = run.search, run.problem
-    ours = not run.plan.is_own and run.plan.emitter != VARY
+    ours = not run.plan.is_own and not hasattr(problem.solutions, "vary")
     scratch = search_for(problem, search.archive.tessellation, search.emitter if ours else None, 1, 0)
     space = search.archive.tessellation.space
     middle = np.where(space.labelled, 0.0, (space.low + space.high) / 2)

@@ -21,6 +21,7 @@ from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import available_threads
 from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
 from tesselite.emitters.names import by_name, is_emitter
+from tesselite.emitters.uniform_parents import UNIFORM
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.choice import execution_from_dict, execution_of
 from tesselite.execution.execution import Execution
@@ -109,12 +110,11 @@ class Plan:
         execution = execution.settled(evaluations)
         if history and isinstance(execution, Islands):
             _check_islands_history(execution, RowKind.of(trial.archive))
-        name = str(trial.emitter)
         return cls(
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            emitter=VARY if emitter is None and name == OWN else name,
+            emitter=name_of(trial.emitter),
             evaluations=evaluations,
             initial=initial,
             batch_size=_batch_size(batch_size, trial.emitter),
@@ -215,6 +215,12 @@ class Plan:
             return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
         again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.emitter, "")
         return f"tesselite.resume({str(folder)!r}, problem{again})"
+
+
+def name_of(emitter: Emitter) -> str:
+    """The text that a plan has for an emitter that has begun."""
+    name = str(emitter)
+    return VARY if name == UNIFORM else name
 
 
 def _batch_size(given: float | None, emitter: Emitter) -> int:

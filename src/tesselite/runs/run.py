@@ -34,7 +34,7 @@ from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_o
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Plan, name_of, search_for
 from tesselite.runs.problem import (
     agree_to,
     agree_to_import,
@@ -49,6 +49,7 @@ from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
+from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.rules import Rule
 
 CHECKPOINT_SECONDS = 30.0
@@ -403,7 +404,7 @@ def continue_run(
             check_scheduler(place.path, plan)
         execution = resumed(plan.execution, changes.on)
         budget = changes.budget(plan)
-        again = _again(place, plan, changes.variation, changes.emitter)
+        again = _again(place, plan, problem, changes.variation, changes.emitter)
         agree_to_import(plan)  # to resume a run is to run what it names
         if stored.niches_fingerprint is None:
             stored = place.bring_up_to_date(stored)
@@ -442,7 +443,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     problem = _checked_problem(place, plan, problem)
     if (file := unagreed_file(plan)) is not None:
         raise ValueError(not_agreed(place.path, plan, file))
-    _again(place, plan, None, None)
+    _again(place, plan, problem, None, None)
     search = plan.search(problem, stored_tessellation(place, stored, problem), folder=place.path)
     log = EvaluationLog(place.path, problem.features.n, problem.records)
     if not log.file.exists():
@@ -460,7 +461,9 @@ def _checked_problem(place: RunFolder, plan: Plan, given: Problem | None, *, ask
     return given
 
 
-def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: Emitter | None) -> Emitter | None:
+def _again(
+    place: RunFolder, plan: Plan, problem: Problem, variation: Variation | None, emitter: Emitter | None
+) -> Emitter | None:
     """What the user has to give again, because a file cannot hold it; None where the plan says all."""
     kind, given = ("emitter", emitter) if plan.emitter == OWN_EMITTER else ("variation", variation)
     if plan.is_own:
@@ -470,8 +473,11 @@ def _again(place: RunFolder, plan: Plan, variation: Variation | None, emitter: E
                 f"tesselite.resume(DIR, problem, {kind}=...)"
             )
         return emitter_of(variation, emitter)
-    for name, other in (("variation", variation), ("emitter", emitter)):
-        if other is not None and str(other) != plan.emitter:
+    if variation is not None or emitter is not None:
+        other = emitter_of(variation, emitter)
+        begun = search_for(problem, Provisional(problem.features), other, plan.initial, plan.seed).emitter
+        if name_of(begun) != plan.emitter:
+            name = "emitter" if variation is None else "variation"
             raise ValueError(f"{name}: expected none, since the run was started with {plan.emitter}")
     return None
 

@@ -27,10 +27,10 @@ from tesselite.base.logger import log
 from tesselite.base.numbers import as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
-from tesselite.emitters.emitter import Emitter
+from tesselite.emitters.emitter import OWN, Emitter
 from tesselite.emitters.mixtures import SPLITS, finders
 from tesselite.emitters.names import emitter_of, parts_of
-from tesselite.emitters.uniform_parents import Variation
+from tesselite.emitters.uniform_parents import UNIFORM, Variation
 from tesselite.problems.problem import Problem
 from tesselite.search.snapshots import kept_changes, picture_of
 from tesselite.spaces.records import Records
@@ -302,11 +302,12 @@ class MapElites:
 
     def state(self) -> dict[str, Any]:
         """What a search is beside its archive; with the seed, it decides everything that is still to come."""
+        name = str(self.emitter)
         state: dict[str, Any] = {
             "evaluations": self.evaluations,
             "seed": self.seed,
             "initial": self.initial,
-            "variation": str(self.emitter),
+            "variation": OWN if name == UNIFORM else name,
         }
         if self.start is not None:
             state["start"] = hashlib.sha256(self.start.tobytes()).hexdigest()
