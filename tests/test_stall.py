@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -79,6 +81,21 @@ def test_an_interrupted_run_stops_where_an_uninterrupted_one_does(tmp_path):
     again = resume(tmp_path / "cut", make())
     assert (again.evaluations, again.stopped) == (whole.evaluations, whole.stopped)
     assert again.archive.equals(whole.archive)
+
+
+def test_a_run_that_is_killed_between_its_last_checkpoint_and_its_stop_stops_there(tmp_path):
+    def copy(now):  # what a kill would leave there
+        if now.stopped:
+            shutil.copytree(tmp_path / "run", tmp_path / "killed")
+
+    stopped = run(
+        make(), patience=2000, rise=0.05, out=tmp_path / "run", checkpoint_seconds=0, progress=copy, **SETTINGS
+    )
+    again = resume(tmp_path / "killed", make())
+    assert (again.evaluations, again.stopped) == (stopped.evaluations, stopped.stopped)
+    assert again.archive.equals(stopped.archive)
+    assert RunFolder.open(tmp_path / "killed").read().stopped(again.evaluations) == stopped.stopped
+    assert resume(tmp_path / "killed", make(), evaluations=20_000).evaluations > stopped.evaluations
 
 
 def test_the_callback_may_stop_a_run(tmp_path):

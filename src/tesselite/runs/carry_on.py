@@ -236,7 +236,9 @@ def carry_on(
     with _signals(job) as received, closing(job.log) if job.log else nullcontext():
         steps = execution.steps(job, workers)
         with _saved_on_failure(run, keeper):
-            while _advance(run, steps, received, keeper) and between.goes_on(received):
+            if run.stopped:
+                between.end_early()
+            while not run.stopped and _advance(run, steps, received, keeper) and between.goes_on(received):
                 pass
         keeper.save(run)
     return _ended(run)
@@ -262,6 +264,8 @@ class _BetweenSteps:
         self._rows = Milestones(milestone, run.evaluations, run.budget)
         self._calls = Milestones(milestone if by_clock else 1, run.evaluations, run.budget)
         self._noted = keeper.rows() if run.plan.stall else []
+        if run.plan.stall and self._noted and self._noted[-1]["evaluations"] == run.evaluations:
+            run.stopped = run.plan.stall.reason(self._noted)  # killed before that was recorded
 
     def goes_on(self, received: list[int]) -> bool:
         """Whether the run takes its next step; `received` has the signals that came so far."""
@@ -279,7 +283,7 @@ class _BetweenSteps:
         if run.evaluations >= run.budget:
             run.stopped = ""  # there is nothing left to stop
         elif run.stopped:
-            self._end_early()
+            self.end_early()
         elif stopping:
             keeper.stop(run, received[0])
         return not (run.stopped or (stopping and run.evaluations < run.budget))
@@ -291,7 +295,7 @@ class _BetweenSteps:
             self._noted.append(progress_of(self.run.search))
             self.run.stopped = self.run.plan.stall.reason(self._noted)
 
-    def _end_early(self) -> None:
+    def end_early(self) -> None:
         """Record that the run has ended here, as planned, and why."""
         run, events = self.run, self.job.events
         log.info("stopped at %d evaluations: %s", run.evaluations, one_line(run.stopped))
