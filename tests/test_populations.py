@@ -192,6 +192,7 @@ def test_files_and_commands_hold_all_of_it(kind):
         (lambda: tl.rts(9, window=0), "window: expected"),
         (lambda: population_by_name("crowd"), "population: expected one of dns, nslc, rts, got 'crowd'"),
         (lambda: tl.run(ARM, tessellation=KINDS["dns"], islands=2, **SETTINGS), "islands: need the same niches"),
+        (lambda: tl.run(ARM, tessellation=KINDS["rts"], patience=500, **SETTINGS), "patience: needs coverage or a QD"),
     ],
 )
 def test_wrong_options_are_refused(make, message):
@@ -209,12 +210,20 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     out = str(tmp_path / "run")
     start = ["run", "arm:5", "--population", "dns:size=60", "--seed", "4", "--evaluations", "1500"]
     assert call(*start, "--initial", "200", "--batch-size", "70", "--out", out) == 0
-    assert "60 solutions kept, without niches" in capsys.readouterr().out
+    told = capsys.readouterr()
+    assert "60 solutions kept, without niches" in told.out
+    assert "60 solutions  best" in told.err
+    assert "coverage" not in told.err
     assert tl.Archive.load(out).equals(tl.illuminate(ARM, tessellation=KINDS["dns"], **SETTINGS))
     assert call("info", out) == 0
     shown = capsys.readouterr().out
     assert "population of 60 without niches (dns:size=60)" in shown
     assert "60 solutions, without niches" in shown
+    assert call("info", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["coverage"] == 0.0
+    assert call("assess", out) == 0
+    assert "without niches, spread" in capsys.readouterr().out
+    assert "<th>kept</th><td>60 solutions, without niches</td>" in tl.Archive.load(out)._repr_html_()
     assert call("plot", out) == 0
     assert call("report", out) == 0
     assert "in a CVT of 60 niches" in (tmp_path / "run" / "report.html").read_text()

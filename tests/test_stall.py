@@ -36,6 +36,7 @@ def test_the_rule_by_hand():
         assert why.startswith("coverage has not risen by 0.1")
         assert "set the problem's floor" in why
     assert stall.reason(rows([0.0, 0.0, 0.01], [0, 0, 0])) == ""
+    assert stall.reason(rows([0.0, 0.0, 0.0], [None] * 3)) == ""  # the niches are yet to be made
 
 
 def test_a_run_that_stalls_stops_and_equals_one_of_that_budget():

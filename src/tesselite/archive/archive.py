@@ -119,8 +119,8 @@ class Archive(EliteRows):
 
     @property
     def coverage(self) -> float:
-        """The share of niches that are filled."""
-        return self._n / self.n_niches
+        """The share of niches that are filled; 0 where there are none."""
+        return self._n / self.n_niches if self.has_niches else 0.0
 
     @property
     def qd_score(self) -> float | None:

@@ -45,12 +45,13 @@ def assess_runs(options: AssessOptions) -> None:
                 seed=options.seed,
                 how=_evaluating(options.on, progress),
             )
-            metrics = measure(run_archive(folder)[0], threads=options.on.threads)
+            archive = run_archive(folder)[0]
+            metrics = measure(archive, threads=options.on.threads)
         told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
         if not options.as_json:
             typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))
-            typer.echo(f"coverage {metrics.coverage:.4g}, spread {_or_dash(metrics.spread)}, QD score "
-                       f"{_or_dash(metrics.qd_score)}")  # fmt: skip
+            filled = f"coverage {metrics.coverage:.4g}" if archive.has_niches else "without niches"
+            typer.echo(f"{filled}, spread {_or_dash(metrics.spread)}, QD score {_or_dash(metrics.qd_score)}")
             _tell_settings(found, share)
     if options.as_json:
         print_json({"runs": told})

@@ -27,7 +27,8 @@ def archive_html(archive: Archive, *before: tuple[str, str]) -> str:
     """Key figures and a small picture of an archive; `before` are rows that come first."""
     rows = [
         *before,
-        ("filled", f"{len(archive):,} of {archive.n_niches:,} niches ({archive.coverage:.1%})"),
+        ("filled", f"{len(archive):,} of {archive.n_niches:,} niches ({archive.coverage:.1%})" * archive.has_niches),
+        ("kept", f"{len(archive):,} solutions, without niches" * (not archive.has_niches)),
         ("best fitness", _number(archive.best_fitness)),
         ("mean fitness", _number(archive.mean_fitness)),
         ("QD score", _number(archive.qd_score)),

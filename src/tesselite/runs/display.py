@@ -92,7 +92,9 @@ def _state(run: Run) -> str:
         return ""
     best, changes = run.archive.best_fitness, len(run.search.changes)
     grown = f"  niches changed {changes} time{'s' * (changes > 1)}" if changes else ""
-    return f"coverage {run.archive.coverage:.1%}  best {'-' if best is None else f'{best:.4g}'}{grown}"
+    archive = run.archive
+    filled = f"coverage {archive.coverage:.1%}" if archive.has_niches else f"{len(archive):,} solutions"
+    return f"{filled}  best {'-' if best is None else f'{best:.4g}'}{grown}"
 
 
 def _iteration(number: int, iterations: int | None, error: float) -> str:

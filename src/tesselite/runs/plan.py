@@ -107,6 +107,8 @@ class Plan:
                 f"islands: need the same niches from beginning to end, got {niches.label}; "
                 "leave islands out, or choose a fixed CVT or grid"
             )
+        if stall and niches.revision is not None and niches.revision.selects:
+            raise ValueError(f"patience: needs coverage or a QD score, and there is neither in a {niches.label}")
         execution = execution.settled(evaluations)
         if history and isinstance(execution, Islands):
             _check_islands_history(execution, RowKind.of(trial.archive))

@@ -33,6 +33,8 @@ class Stall:
     def reason(self, history: Sequence[Mapping[str, float | None]]) -> str:
         """Why to stop after these rows of progress; empty if there is no reason."""
         now = history[-1]
+        if not now["coverage"]:  # niches that are yet to be made
+            return ""
         earlier = [row for row in history if (row["evaluations"] or 0) <= (now["evaluations"] or 0) - self.patience]
         if not earlier:
             return ""
