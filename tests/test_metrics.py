@@ -17,7 +17,7 @@ SPACE = tl.FeatureSpace({"a": (0, 10), "b": (0, 10)})
 
 def archive_of(features, fitness, *, grid=10, direction="max", floor=None):
     archive = tl.Archive(tl.GridTessellation(SPACE, grid), 1, direction=direction, floor=floor)
-    archive.add(np.arange(len(fitness), dtype=float)[:, None], fitness, features)
+    archive.add(np.arange(len(fitness), dtype=float)[:, None], fitness, features, evaluation=10)
     return archive
 
 
@@ -151,6 +151,7 @@ def test_projection_keeps_the_best_of_each_common_niche():
     assert len(common) == 2
     assert common.elites().fitness.tolist() == [4.0, 2.0]
     assert common.elites().solutions[:, 0].tolist() == [1.0, 2.0]
+    assert common.elites().evaluations.tolist() == [11, 12]
     assert len(archive) == 3
 
 
@@ -166,5 +167,6 @@ def test_projection_into_another_feature_space_evaluates_again():
     common = project(archive, niches, other)
     assert common.elites().niches.tolist() == [0]  # 0 and 1 both lie in [0, 0.2)
     assert common.elites().fitness.tolist() == [0.0]
+    assert common.elites().evaluations.tolist() == [10]
     with pytest.raises(ValueError, match="problem: expected"):
         project(archive, tl.GridTessellation(SPACE, 5), other)

@@ -434,10 +434,15 @@ class Archive(EliteRows):
         evaluated = Evaluation.of(elites.fitness, elites.features, records=elites.records)
         with uninterrupted():
             moved.add_evaluated(elites.solutions, evaluated, 0)
-        kept = moved._evaluations[: len(moved)].copy()  # rows were numbered from 0
-        moved._evaluations[: len(moved)] = elites.evaluations[kept]
+        kept = moved.renumber(elites.evaluations)
         moved.invalid, moved.out_of_bounds = Counter(self.invalid), self.out_of_bounds
         return moved, kept
+
+    def renumber(self, evaluations: Ints) -> Ints:
+        """Elites that are numbered as rows of others get the `evaluations` of these; the rows, in order of filling."""
+        rows = self._evaluations[: self._n].copy()
+        self._evaluations[: self._n] = evaluations[rows]
+        return rows
 
     def __or__(self, other: Archive) -> Archive:
         joined = self.copy()

@@ -131,6 +131,7 @@ def project(
                 f"got {problem!r}"
             )
         common.add_evaluated(elites.solutions, problem.evaluate(elites.solutions, threads=threads), 0)
+        common.renumber(elites.evaluations)
         return common
     ours, theirs = archive.tessellation.space, tessellation.space
     if (ours.names, ours.labels) != (theirs.names, theirs.labels):
@@ -139,4 +140,5 @@ def project(
             "give a problem that has these features, and the elites are evaluated again"
         )
     common.add(elites.solutions, elites.fitness, elites.features, records=elites.records)
+    common.renumber(elites.evaluations)
     return common
