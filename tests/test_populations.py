@@ -175,6 +175,15 @@ def test_a_run_resumes_to_the_same_bytes_and_workers_give_the_same(tmp_path, kin
         assert run.archive.equals(straight.archive)
 
 
+@pytest.mark.parametrize("emitter", [tl.emitters.curiosity(), tl.emitters.cma_mae(emitters=2, batch=20)])
+def test_emitters_forget_who_is_gone(emitter):
+    settings = {**SETTINGS, "batch_size": 40}
+    search = tl.run(ARM, tessellation=tl.dns(20), emitter=emitter, **settings).search
+    remembered = search.emitter.state()["niches"]
+    assert len(remembered)
+    assert set(remembered.tolist()) <= set(search.archive.elites().niches.tolist())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_and_commands_hold_all_of_it(kind):
     how = KINDS[kind]

@@ -246,9 +246,17 @@ class MapElites:
                 if self.revision.sees_all:
                     self.revision.tell(evaluated.features[added.niches >= 0])
                 if self.revision.selects:
-                    self.archive.keep(self.revision.select(*self.archive.competitors(), n_before))
+                    self._select(self.revision, n_before)
                 self.revise()
         return added
+
+    def _select(self, revision: Revision, n_before: int) -> None:
+        """Keep a population within its size; the emitter forgets those that are gone, of which there are ever more."""
+        rows = revision.select(*self.archive.competitors(), n_before)
+        if rows is not None:
+            self.archive.keep(rows)
+            niches = self.archive.in_order_of_filling().niches
+            self.emitter.niches_changed(niches, niches)
 
     def change_tessellation(self, tessellation: Tessellation) -> Change:
         """Go on with other niches of the same features: the elites are inserted anew, in order of filling.
