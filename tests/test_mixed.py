@@ -210,6 +210,8 @@ def test_other_labels_are_another_problem():
         ({"x": 0}, "expected values for x, m, got x"),
         ({"x": 5, "m": "oak"}, r"x: solutions: expected values in \[0, 1\]"),
         ({"x": 0.5, "m": "gold"}, "m: solutions: expected 1 of steel, oak, pine, got 'gold'"),
+        ({"x": 0.5, "m": 1}, "m: solutions: expected 1 of steel, oak, pine, got 1"),
+        ({"x": 0.5, "m": None}, "m: solutions: expected 1 of steel, oak, pine, got None"),
         ([[0.5, 7.0]], r"m: solutions: expected whole numbers in \[0, 2\] on axis 0, got 7.0"),
         ([[0.5, 0.5]], "m: solutions: expected whole numbers"),
         ([[0.5]], "expected shape"),
@@ -235,6 +237,7 @@ def test_what_is_not_of_the_product_is_refused(solution, said):
         lambda: tl.Product(),
         lambda: tl.Product(x=3),
         lambda: tl.Permutation(3).validate([[0, 0, 1]]),
+        lambda: tl.Permutation(["a", "b"]).encode(1),
         lambda: tl.variation.gaussian(0.1).check(product()),
     ],
 )

@@ -6,7 +6,7 @@ Each space decodes a row to what a user's function gets, encodes what a user wri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -157,7 +157,7 @@ class Categorical(Discrete):
 
     def encode(self, value: Any) -> Rows:
         """A label, or n of them, as a row."""
-        given = [value] if isinstance(value, str) else list(value)
+        given = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
         unknown = [label for label in given if label not in self.labels]
         if unknown or len(given) != self.width:
             raise ValueError(f"solutions: expected {self.width} of {', '.join(self.labels)}, got {shown(value)}")
@@ -216,6 +216,8 @@ class Permutation(Discrete):
     def encode(self, value: Any) -> Rows:
         """An order of items, or of their labels, as a row."""
         if self.labels:
+            if not isinstance(value, Iterable):
+                raise ValueError(f"solutions: expected {', '.join(self.labels)} in some order, got {shown(value)}")
             value = [self.labels.index(item) if item in self.labels else -1 for item in value]
         return super().encode(value)
 
