@@ -309,3 +309,11 @@ def test_records_are_a_mapping():
     assert list(found) == list(kinds)
     assert "mass" in found
     assert "stress" not in found
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, -(2**63)])
+def test_whole_numbers_that_would_be_rounded_are_refused(number):
+    with pytest.raises(ValueError, match="expected n up to 2\\^53, got a larger number"):
+        Records({"n": int}).checked({"n": [number]}, 1)
+    kept = Records({"n": int}).checked({"n": [-(2**53)]}, 1)
+    assert kept["n"].tolist() == [-(2**53)]

@@ -60,7 +60,7 @@ class Record:
         fits = array.shape == (n, *self.shape) and array.dtype.kind in kinds
         if not fits or (self.kind == "str" and not all(isinstance(text, str) for text in array.ravel().tolist())):
             raise ValueError(f"records: expected {expected}, got {array.shape} of {array.dtype}")
-        if self.kind == "int" and n and array.size and np.abs(array).max() > _MOST:
+        if self.kind == "int" and ((array > _MOST) | (array < -_MOST)).any():
             raise ValueError(f"records: expected {self.name} up to 2^53, got a larger number")
         if self.kind == "str" and not all(map(_is_unicode, array.ravel().tolist())):
             raise ValueError(f"records: expected {self.name} to be Unicode, got half a character (a surrogate)")
