@@ -85,6 +85,8 @@ def test_a_feature_that_overflows_when_it_is_scaled_goes_to_a_niche(p, value):
 def test_bounds_that_cannot_be_scaled_are_refused():
     with pytest.raises(ValueError, match="the bounds of 'b' are too close"):
         tl.FeatureSpace({"a": (0, 1), "b": (0, 1e-310)})
+    with pytest.raises(ValueError, match="the bounds of 'b' are too far"):
+        tl.FeatureSpace({"a": (0, 1), "b": (-1e308, 1e308)})
 
 
 @pytest.mark.parametrize("tessellation", ["grid", "cvt"])

@@ -84,7 +84,11 @@ class FeatureSpace:
         if self.is_open:
             self.per_unit: Array = np.full(self.n, np.nan)
             return
-        span = self._scaled(self.high[None, :])[0] - self._from
+        with np.errstate(over="ignore"):
+            span = self._scaled(self.high[None, :])[0] - self._from
+        far = [name for name, gap in zip(self.names, span, strict=True) if np.isinf(gap) and name not in self.scales]
+        if far:
+            raise ValueError(f"features: the bounds of {far[0]!r} are too far from each other to be scaled to [0, 1]")
         if not (np.isfinite(self._from).all() and np.isfinite(span).all() and (span > 0).all()):
             raise ValueError("scales: expected strictly increasing maps that are finite at both bounds")
         with np.errstate(over="ignore"):
