@@ -182,6 +182,14 @@ def test_qd_score_and_its_floor():
         assert archive.qd_score == score
 
 
+def test_the_mean_of_fitness_whose_sum_overflows():
+    archive = Archive(GRID, 2)
+    archive.add(np.zeros((2, 2)), [1.6e308, 1.2e308], [[0.5, 0.5], [3.5, 1.5]])
+    assert len(archive) == 2
+    assert archive.mean_fitness == pytest.approx(1.4e308)
+    assert archive.qd_score == np.inf
+
+
 def test_an_empty_archive():
     archive = Archive(GRID, 2)
     assert len(archive) == 0

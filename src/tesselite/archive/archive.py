@@ -130,7 +130,11 @@ class Archive(EliteRows):
     @property
     def mean_fitness(self) -> float | None:
         """Mean fitness of the elites; None if there are none."""
-        return float(self._fitness[: self._n].mean()) if self._n else None
+        if not self._n:
+            return None
+        with np.errstate(over="ignore"):
+            mean = self._fitness[: self._n].mean()
+        return float(mean if np.isfinite(mean) else (self._fitness[: self._n] / self._n).sum())  # the sum is too large
 
     @property
     def best(self) -> Elite | None:

@@ -47,5 +47,6 @@ def qd_score(fitness: Any, floor: float, direction: Direction = "max") -> float:
     if not np.isfinite(floor):
         raise ValueError(f"floor: expected a finite number, got {floor!r}")
     values = np.asarray(fitness, dtype=np.float64)
-    better = values - floor if direction == "max" else floor - values
-    return float(np.maximum(better, 0.0).sum())
+    with np.errstate(over="ignore"):  # what a double cannot hold is infinite
+        better = values - floor if direction == "max" else floor - values
+        return float(np.maximum(better, 0.0).sum())
