@@ -330,6 +330,13 @@ def test_bounds_are_kept_by_folding():
     assert np.abs(rows[0]).max() > 3.0
 
 
+def test_only_what_exceeds_its_threshold_is_accepted():
+    thresholds = Thresholds(0.3)
+    assert thresholds.judge(2, np.array([0, 1]), np.array([-1.0, -0.9]), -1.0).tolist() == [0.0, pytest.approx(0.1)]
+    assert thresholds.value(0) is None
+    assert thresholds.value(1) == pytest.approx(-0.97)
+
+
 def test_thresholds_move_with_the_elites():
     thresholds = Thresholds(0.5)
     worth = thresholds.judge(10, np.array([3, 3, 5, -1]), np.array([4.0, 2.0, 1.0, 9.0]), 0.0)

@@ -18,7 +18,7 @@ import tesselite as tl
 import worker_problems
 from hill_runs import command_of, contents, make
 from tesselite.archive import history
-from tesselite.archive.history import HISTORY, EvaluatedRows, RowKind, load_history
+from tesselite.archive.history import HISTORY, EvaluatedRows, HistoryFolder, RowKind, load_history
 from tesselite.cli.app import app
 from tesselite.execution.islands import Islands
 from tesselite.runs.plan import Plan
@@ -148,6 +148,17 @@ def test_parts_beyond_the_checkpoint_are_made_again(tmp_path, small_parts):
         resume(tmp_path / "c", make())
         assert parts_of(tmp_path / "c") == parts_of(tmp_path / "a")
         shutil.rmtree(tmp_path / "c")
+
+
+@pytest.mark.parametrize(("evaluations", "parts"), [(0, 0), (256, 2), (300, 3), (999, 8)])
+def test_parts_beyond_the_checkpoint_are_removed(tmp_path, small_parts, evaluations, parts):
+    done = run(make(), out=tmp_path / "run", history=True, **HOW)
+    before = parts_of(tmp_path / "run")
+    assert len(before) == 8
+    folder = HistoryFolder(tmp_path / "run", RowKind.of(done.archive), evaluations)
+    assert parts_of(tmp_path / "run") == before
+    folder.cut()
+    assert parts_of(tmp_path / "run") == dict(list(before.items())[:parts])
 
 
 @pytest.mark.parametrize(
