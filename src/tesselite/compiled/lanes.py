@@ -244,6 +244,52 @@ def magnitude(typing: Any, value: Any) -> Any:
 
 
 @_operation
+def rounded(typing: Any, value: Any) -> Any:
+    """Lanes rounded to whole numbers, halves to even ones."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        name = f"llvm.rint.v{LANES}f64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+
+    return lanes(lanes), generate
+
+
+def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any) -> Any:
+    """The lanes array[index], for some indices; instructions that gather are no faster than single loads."""
+    data = context.make_array(array)(context, builder, value).data
+    vector = ir.Constant(_VECTOR, ir.Undefined)
+    for lane, index in enumerate(indices):
+        one = builder.load(builder.gep(data, [index]))
+        vector = builder.insert_element(vector, one, ir.Constant(ir.IntType(32), lane))
+    return vector
+
+
+@_operation
+def gathered(typing: Any, array: Any, indices: Any, at: Any) -> Any:
+    """The lanes array[indices[at:at + LANES]], for indices of int64 that are not negative."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        first = builder.gep(context.make_array(sig.args[1])(context, builder, args[1]).data, [args[2]])
+        places = (builder.gep(first, [ir.Constant(ir.IntType(64), lane)]) for lane in range(LANES))
+        return _collected(context, builder, sig.args[0], args[0], (builder.load(place) for place in places))
+
+    return lanes(array, indices, types.int64), generate
+
+
+@_operation
+def entries(typing: Any, table: Any, at: Any) -> Any:
+    """The lanes table[at], for lanes `at` that hold whole numbers and none that is negative."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        whole = builder.fptosi(args[1], ir.VectorType(ir.IntType(64), LANES))
+        indices = (builder.extract_element(whole, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES))
+        return _collected(context, builder, sig.args[0], args[0], indices)
+
+    return lanes(table, lanes), generate
+
+
+@_operation
 def bits(typing: Any, where: Any) -> Any:
     """A mask as a whole number: bit k is lane k."""
 

@@ -8,11 +8,13 @@ value; tests hold them to it. Two trajectories of a recurrent network part compa
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.compiled.kernels import kernel
+from tesselite.compiled.kernels import kernel, part
+from tesselite.compiled.lanes import choose, entries, magnitude, rounded
 
 _TANH_STEPS = 32  # table entries per unit
 _TANH_END = 20  # tanh(20) rounds to 1
@@ -50,17 +52,18 @@ _TANH = _tanh_table()
 _SINE, _COSINE = _angle_tables()
 
 
-@kernel()
-def tanh(x: float) -> float:
-    """The hyperbolic tangent, from a table of A = tanh(i / 32) and tanh(a + b) = A + B (1 - A^2) / (1 + A B)."""
-    size = min(abs(x), 20.0)
-    i = np.rint(size * 32.0)
+@part()
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent of lanes, from a table of A = tanh(i / 32) and tanh(a + b) = A + B (1 - A^2) / (1 + A B)."""
+    size = magnitude(x)
+    size = choose(size < 20.0, size, 20.0)
+    i = rounded(size * 32.0)
     b = size - i * 0.03125  # exact
     bb = b * b
     small = b * (1.0 + bb * (-1.0 / 3.0 + bb * (2.0 / 15.0 + bb * (-17.0 / 315.0))))
-    large = _TANH[int(i)]
+    large = entries(_TANH, i)
     value = large + small * (1.0 - large * large) / (1.0 + large * small)
-    return value if x >= 0.0 else -value
+    return choose(x >= 0.0, value, -value)
 
 
 @kernel()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.lanes import LANES
 from tesselite.problems.maze_navigation.arithmetic import below, uniform
 
 Row = npt.NDArray[np.int16]
@@ -20,6 +21,7 @@ N_OUTPUTS = 2
 FIRST_HIDDEN = N_INPUTS + N_OUTPUTS  # neurons are numbered: inputs 0-6, outputs 7-8, hidden from 9
 BIASES = 2  # where in a row the biases begin: the outputs', then the hidden neurons'
 LEVELS = 9  # -4 to 4 half units
+FIRST_VALUE = LANES  # where the values of neurons begin, after those of the inputs
 
 
 @kernel()
@@ -46,27 +48,36 @@ def mark_live(row: Row, max_hidden: int, max_connections: int, live: npt.NDArray
 
 
 @kernel()
+def in_lanes(n: int) -> int:
+    """n, rounded up to whole vectors."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+@kernel()
 def wire(
     row: Row,
     max_hidden: int,
     max_connections: int,
     source: npt.NDArray[np.int64],
-    target: npt.NDArray[np.int64],
     weight: npt.NDArray[np.float64],
     bias: npt.NDArray[np.float64],
     name: npt.NDArray[np.int64],
     used: npt.NDArray[np.uint8],
 ) -> tuple[int, int]:
-    """The live part of a network, for a rollout; returns its numbers of hidden neurons and of connections.
+    """The live part of a network, for a rollout; returns its numbers of hidden neurons and of layers of connections.
 
-    Neurons are the live hidden ones, in order, then the two outputs. Connection i adds weight[i] times the value of
-    source[i], an index into (7 inputs, hidden), to neuron target[i]. name[i] is the hidden neuron's index in the row,
-    and used[i] tells whether a live connection reads input i.
+    Neurons are the live hidden ones, in order, then the two outputs, then as many that are fed by nothing as fill the
+    last lanes. The first layer holds the first connection into each neuron, the second the second, and so on: a
+    neuron's own order, and so the rounding of its sum, is the row's. Layer k adds weight[k * neurons + i] times the
+    value of source[k * neurons + i] to neuron i, which changes nothing where a neuron has fewer connections: the
+    weight is 0 there, and no sum that began at 0 is -0. A source is an index into the inputs or, from FIRST_VALUE on,
+    the neurons. name[i] is the hidden neuron's index in the row, and used[i] tells whether a live connection reads
+    input i.
     """
     sources, targets, weights = places(max_hidden, max_connections)
     live = np.empty(FIRST_HIDDEN + max_hidden, np.uint8)
     place = np.empty(FIRST_HIDDEN + max_hidden, np.int64)  # of a neuron, among those computed
-    depth = np.zeros(max_hidden + N_OUTPUTS, np.int64)
+    fed = np.zeros(max_hidden + N_OUTPUTS, np.int64)  # connections into each neuron, so far
     mark_live(row, max_hidden, max_connections, live)
     n = 0
     for hidden in range(row[0]):
@@ -78,32 +89,27 @@ def wire(
     for output in range(N_OUTPUTS):
         place[N_INPUTS + output] = n + output
         bias[n + output] = 0.5 * row[BIASES + output]
+    n_neurons = in_lanes(n + N_OUTPUTS)
+    bias[n + N_OUTPUTS : n_neurons] = 0.0
     used[:] = 0
-    # In turns: the first connection into each neuron, then the second ... Each neuron's own order, and so the rounding
-    # of its sum, is the row's; but neighbours in the list are independent, which a processor likes.
-    n_connections = 0
-    turn = 0
-    found = True
-    while found:
-        found = False
-        depth[:] = 0
-        for c in range(row[1]):
-            if live[row[targets + c]]:
-                into = place[row[targets + c]]
-                if depth[into] == turn:
-                    origin = row[sources + c]
-                    if origin < N_INPUTS:
-                        source[n_connections] = origin
-                        used[origin] = 1
-                    else:
-                        source[n_connections] = N_INPUTS + place[origin]
-                    target[n_connections] = into
-                    weight[n_connections] = 0.5 * row[weights + c]
-                    n_connections += 1
-                    found = True
-                depth[into] += 1
-        turn += 1
-    return n, n_connections
+    n_layers = 0
+    for c in range(row[1]):
+        if live[row[targets + c]]:
+            into = place[row[targets + c]]
+            if fed[into] == n_layers:
+                source[n_layers * n_neurons : (n_layers + 1) * n_neurons] = 0
+                weight[n_layers * n_neurons : (n_layers + 1) * n_neurons] = 0.0
+                n_layers += 1
+            at = fed[into] * n_neurons + into
+            fed[into] += 1
+            origin = row[sources + c]
+            if origin < N_INPUTS:
+                source[at] = origin
+                used[origin] = 1
+            else:
+                source[at] = FIRST_VALUE + place[origin]
+            weight[at] = 0.5 * row[weights + c]
+    return n, n_layers
 
 
 @kernel()

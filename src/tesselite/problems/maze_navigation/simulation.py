@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel, part
+from tesselite.compiled.lanes import LANES, bits, gathered, load, spread, store
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
-from tesselite.problems.maze_navigation.network_code import wire
+from tesselite.problems.maze_navigation.network_code import FIRST_VALUE, in_lanes, wire
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -32,7 +33,7 @@ _HAIR = 1e-12  # radians
 _SINC = (-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800.0)
 
 
-@kernel()
+@kernel(allocates=False)
 def finish_ray(
     leap: Bytes, width: int, x: float, y: float, dx: float, dy: float, t: float, longest: float, walk: bool
 ) -> float:
@@ -73,13 +74,13 @@ def finish_ray(
     return longest
 
 
-@kernel()
+@kernel(allocates=False)
 def _half_units(leap: Bytes, width: int, x: int, y: int) -> int:
     """How far a ray may leap from a place with 32 binary places, in half units."""
     return np.int64(leap[np.uint64((y >> 32) * width + (x >> 32))]) - 1  # type: ignore[return-value]
 
 
-@kernel()
+@kernel(allocates=False)
 def lasers(
     leap: Bytes,
     width: int,
@@ -132,7 +133,7 @@ def lasers(
         out[2] = finish_ray(leap, width, x, y, right_x, right_y, 0.5 * t_right, longest, walk)
 
 
-@kernel()
+@kernel(allocates=False)
 def slice_of(to_x: float, to_y: float, cosine: float, sine: float, around: bool) -> int:
     """Which of the four slices sees the goal: floor(its angle clockwise of the heading / 90 degrees)."""
     ahead = cosine * to_x + sine * to_y
@@ -187,13 +188,13 @@ class Network(NamedTuple):
     """A network as `wire` gives it, and its state. Neurons: the hidden ones, then two outputs."""
 
     source: Integers
-    target: Integers
     weight: Floats
     bias: Floats
     name: Integers
     used: Bytes  # of the 7 inputs
-    value: Floats  # of the 7 inputs, then of hidden neurons
-    fresh: Floats  # of all neurons, after this step
+    value: Floats  # of the 7 inputs and, from FIRST_VALUE on, of the neurons
+    fresh: Floats  # of the neurons, after this step
+    kept: Floats  # of the neurons, at an earlier step
     distance: Floats  # that the lasers read
 
 
@@ -210,21 +211,38 @@ def _read_lasers(distance: Floats, longest: float, used: Bytes, value: Floats) -
 
 
 @part()
-def _step_network(
-    n_hidden: int, n_connections: int, source: Any, target: Any, weight: Any, bias: Any, value: Any, fresh: Any
-) -> bool:
-    """One step of the network: whether no hidden neuron has changed."""
-    for neuron in range(n_hidden + 2):
-        fresh[neuron] = 0.0
-    for c in range(n_connections):
-        fresh[target[c]] += weight[c] * value[source[c]]
-    for neuron in range(n_hidden + 2):
-        fresh[neuron] = tanh(5.0 * fresh[neuron] + bias[neuron])
+def _step_network(n_neurons: int, n_layers: int, network: Any) -> bool:
+    """One step of the network: whether no neuron has changed."""
+    source, weight, value, fresh = network.source, network.weight, network.value, network.fresh
+    for first in range(0, n_neurons, LANES):
+        total = spread(0.0)
+        at = first
+        for _ in range(n_layers):
+            total += load(weight, at) * gathered(value, source, at)
+            at += n_neurons
+        store(fresh, first, tanh(5.0 * total + load(network.bias, first)))
     settled = True
-    for neuron in range(n_hidden):
-        settled &= fresh[neuron] == value[7 + neuron]
-        value[7 + neuron] = fresh[neuron]
+    for first in range(0, n_neurons, LANES):
+        now = load(fresh, first)
+        settled &= bits(now != load(value, FIRST_VALUE + first)) == 0
+        store(value, FIRST_VALUE + first, now)
     return settled
+
+
+@part()
+def _is_as_kept(n_neurons: int, value: Floats, kept: Floats) -> bool:
+    """Whether all neurons have the values that were kept."""
+    same = True
+    for first in range(0, n_neurons, LANES):
+        same &= bits(load(value, FIRST_VALUE + first) != load(kept, first)) == 0
+    return same
+
+
+@part()
+def _keep(n_neurons: int, value: Floats, kept: Floats) -> None:
+    """Keep the values of all neurons."""
+    for first in range(0, n_neurons, LANES):
+        store(kept, first, load(value, FIRST_VALUE + first))
 
 
 @part()
@@ -247,9 +265,10 @@ def _within_a_turn(heading: float) -> float:
 
 
 @part()
-def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network: Any, outcome: Any) -> None:
+def _roll_out(row: int, n_hidden: int, n_layers: int, course: Any, network: Any, outcome: Any) -> None:
     """Drive a robot by one network."""
-    source, target, weight, bias, name, used, value, fresh, distance = network
+    name, used, value, fresh, distance = network.name, network.used, network.value, network.fresh, network.distance
+    n_neurons = in_lanes(n_hidden + 2)
     width, leap, blocked, start, goal, axle, longest, flags, n_steps, times = course
     features, record = outcome.features, outcome.record
     skip = flags & NO_SKIPS == 0
@@ -267,8 +286,11 @@ def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network:
         record[row, 0, 0], record[row, 0, 1], record[row, 0, 2] = x, y, heading
     turn = travel = left = right = 0.0
     slice_now = -1
-    settled = False  # the last network step changed no hidden neuron
+    settled = False  # the last network step changed no neuron
     moved = True  # the pose is another than when the sensors were read last
+    still = 0  # steps since the pose was another
+    period = 1  # of what the robot and its network do at last, if that is found
+    kept_at = 0
     sample = 0
     step = 0
     while step < n_steps:
@@ -288,7 +310,7 @@ def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network:
                     slice_now = now
                     news = True
         if news or not settled or not skip:
-            settled = _step_network(n_hidden, n_connections, source, target, weight, bias, value, fresh)
+            settled = _step_network(n_neurons, n_layers, network)
             left, right = 2.0 * fresh[n_hidden], 2.0 * fresh[n_hidden + 1]
             turn = (right - left) / axle
             travel = _travelled(turn, left, right)
@@ -305,14 +327,23 @@ def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network:
             record[row, step, 0], record[row, step, 1] = new_x, new_y
             record[row, step, 2], record[row, step, 3], record[row, step, 4] = new_heading, left, right
             for neuron in range(n_hidden):
-                record[row, step, 5 + name[neuron]] = value[7 + neuron]
+                record[row, step, 5 + name[neuron]] = value[FIRST_VALUE + neuron]
         moved = new_x != x or new_y != y or new_heading != heading
         if moved:
             x, y, heading = new_x, new_y, new_heading
             to_x, to_y = goal[0] - x, goal[1] - y
             nearest = min(nearest, to_x * to_x + to_y * to_y)
-        elif settled and skip:
-            break  # pose and network are as they were: so will be every step from here on
+            still = 0
+        elif skip:
+            still += 1
+            if settled:
+                break  # pose and network are as they were: so will be every step from here on
+            if still > 1 and _is_as_kept(n_neurons, value, network.kept):
+                period = still - kept_at
+                break  # the network goes through a cycle that never moves the robot
+            if still & (still - 1) == 0:  # at powers of two, so that any period fits between two of them (Brent)
+                _keep(n_neurons, value, network.kept)
+                kept_at = still
         if step == times[sample]:
             features[row, 2 * sample], features[row, 2 * sample + 1] = x, y
             sample += 1
@@ -321,7 +352,7 @@ def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network:
         sample += 1
     if recorded:
         for later in range(step + 1, n_steps + 1):
-            record[row, later, :] = record[row, step, :]
+            record[row, later, :] = record[row, later - period, :]
     outcome.fitness[row] = np.sqrt(nearest)
 
 
@@ -329,15 +360,14 @@ def _roll_out(row: int, n_hidden: int, n_connections: int, course: Any, network:
 def drive(rows: npt.NDArray[np.int16], first: int, last: int, room: Integers, course: Course, outcome: Outcome) -> None:
     """Roll out the networks rows[first:last]; `room` is (most hidden neurons, most connections) of their encoding."""
     max_hidden, max_connections = room[0], room[1]
-    source = np.empty(max_connections, np.int64)
-    target = np.empty(max_connections, np.int64)
-    weight = np.empty(max_connections)
-    bias = np.empty(max_hidden + 2)
-    name = np.empty(max_hidden + 2, np.int64)
+    most = in_lanes(max_hidden + 2)
+    source = np.empty(max_connections * most, np.int64)
+    weight = np.empty(max_connections * most)
+    bias = np.empty(most)
+    name = np.empty(most, np.int64)
     used = np.empty(7, np.uint8)
-    value = np.empty(7 + max_hidden)
-    fresh = np.empty(max_hidden + 2)
-    network = Network(source, target, weight, bias, name, used, value, fresh, np.empty(3))
+    value = np.empty(FIRST_VALUE + most)
+    network = Network(source, weight, bias, name, used, value, np.empty(most), np.empty(most), np.empty(3))
     for row in range(first, last):
-        n_hidden, n_connections = wire(rows[row], max_hidden, max_connections, source, target, weight, bias, name, used)
-        _roll_out(row, n_hidden, n_connections, course, network, outcome)
+        n_hidden, n_layers = wire(rows[row], max_hidden, max_connections, source, weight, bias, name, used)
+        _roll_out(row, n_hidden, n_layers, course, network, outcome)
