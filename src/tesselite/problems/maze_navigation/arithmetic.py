@@ -74,7 +74,7 @@ def sine_cosine(angle: float) -> tuple[float, float]:
     bb = b * b
     sine = b * (1.0 + bb * (-1.0 / 6.0 + bb * (1.0 / 120.0)))
     less = bb * (0.5 + bb * (-1.0 / 24.0 + bb * (1.0 / 720.0)))  # 1 - cos b
-    at = int(i) + 320
+    at = np.uint64(int(i) + 320)
     sine_a, cosine_a = _SINE[at], _COSINE[at]
     return sine_a + (cosine_a * sine - sine_a * less), cosine_a - (sine_a * sine + cosine_a * less)
 
