@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 
+import numba
 import numpy as np
 import pytest
 
 from maze_oracle import OracleNetwork, OracleRobot, laser
+from tesselite.compiled.lanes import LANES, load, store
 from tesselite.problems.maze_navigation import Networks, Robot, World, maze, paper_world
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.simulation import NO_SKIPS, lasers, slice_of
@@ -33,16 +35,28 @@ def mutated(problem, n, seed, rounds=6):
 # --- arithmetic ---
 
 
+@numba.njit
+def tanh_in_lanes(x):
+    for at in range(0, len(x), LANES):
+        store(x, at, tanh(load(x, at)))
+
+
+def tanh_of(x):
+    """tanh of an array of any length, by the function for lanes."""
+    padded = np.concatenate([x, np.zeros(-len(x) % LANES)])
+    tanh_in_lanes(padded)
+    return padded[: len(x)]
+
+
 def test_tanh_is_exact_to_a_unit_in_the_last_place():
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.uniform(-25, 25, 20_000), rng.uniform(-0.1, 0.1, 20_000), [0.0, 1e-300, 1e3, -1e3]])
     true = np.tanh(x.astype(np.longdouble))
-    mine = np.array([tanh(v) for v in x])
+    mine = tanh_of(x)
     assert np.abs(mine - true).max() < 1.2e-16
     assert (np.abs(mine - true) <= 4.5e-16 * np.abs(true) + 1e-300).all()
-    assert np.array_equal(mine, -np.array([tanh(-v) for v in x]))
-    assert tanh(0.0) == 0.0
-    assert tanh(30.0) == 1.0
+    assert np.array_equal(mine, -tanh_of(-x))
+    assert tanh_of(np.array([0.0, 30.0])).tolist() == [0.0, 1.0]
 
 
 def test_sine_and_cosine_are_exact_to_a_unit_in_the_last_place():
@@ -76,6 +90,28 @@ def test_lasers_agree_with_the_twin_and_with_the_plain_walk():
         assert np.array_equal(out, walked)  # bit for bit
         seen += (out < 100).sum()
     assert seen > 200
+
+
+def test_lasers_through_corners_and_along_walls_agree_with_the_plain_walk():
+    """Where edges in x and in y are met together, and where a ray runs beside a wall: rounding decides there."""
+    walls = np.ones((90, 120), dtype=bool)
+    walls[10:80, 10:110] = False
+    walls[np.arange(20, 70), np.arange(20, 70)] = True
+    walls[40, 80:105] = True
+    world = World(walls, (90, 60), (30, 60), radius=2.0)
+    rng = np.random.default_rng(4)
+    out, walked, everything = np.empty(3), np.empty(3), np.ones(7, dtype=np.uint8)
+    free = np.argwhere(world.blocked == 0)
+    seen = 0
+    for j, i in free[rng.integers(0, len(free), 500)]:
+        for heading in (*np.arange(-4, 4) * np.pi / 4, *rng.uniform(-np.pi, np.pi, 4), rng.normal() * 1e-4):
+            x, y = np.array([i, j]) + rng.choice([0.0, 0.5, 0.25, rng.uniform(0, 1)], 2)
+            sine, cosine = sine_cosine(float(heading))
+            lasers(world.leap.ravel(), 120, x, y, cosine, sine, 60.0, False, everything, out)
+            lasers(world.leap.ravel(), 120, x, y, cosine, sine, 60.0, True, everything, walked)
+            assert np.array_equal(out, walked), (x, y, heading)
+            seen += (out < 60).sum()
+    assert seen > 8000
 
 
 def test_lasers_by_hand():
@@ -276,6 +312,49 @@ def _compare_skips(robot, n, steps, scenario=None):
     problem._driver(scenario, rows, fitness, features, np.empty((0, 0, 0)), NO_SKIPS)(0, len(rows))
     assert np.array_equal(quick.fitness, fitness)
     assert np.array_equal(quick.features, features)
+
+
+# Two neurons in a circle of three states, from (-, -) to (+, -) to (-, +): the first is on if both were off.
+CIRCLE_OF_3 = ({9: -2.0}, [(9, 9, -2.0), (10, 9, -2.0), (9, 10, 2.0)], 2)
+CIRCLE_OF_2 = ({9: 0.5}, [(9, 9, -2.0)], 1)
+
+
+def pushing(circle, strength):
+    """A network with a circle of neurons; the strength with which the first turns both wheels back makes it rock."""
+    biases, connections, n_hidden = circle
+    steady = 9 + n_hidden  # always on, so that the circle alone cannot turn the wheels back
+    push = [(source, wheel, weight) for source, weight in ((steady, 1.0), (9, strength)) for wheel in (7, 8)]
+    return {**FORWARD, **biases, steady: 2.0}, connections + push, n_hidden + 1
+
+
+def recorded(problem, row, flags):
+    record = np.empty((1, problem.steps + 1, 5 + problem.solutions.max_hidden))
+    fitness, features = np.empty(1), np.empty((1, 2 * len(problem.times)))
+    problem._driver(None, row[None], fitness, features, record, flags)(0, 1)
+    return record[0], fitness, features
+
+
+@pytest.mark.parametrize("after_hit", ["turn", "stick"])
+@pytest.mark.parametrize(("circle", "period"), [(CIRCLE_OF_2, 2), (CIRCLE_OF_3, 3)], ids=["period 2", "period 3"])
+@pytest.mark.parametrize("rocks", [False, True], ids=["stands", "rocks"])
+def test_a_network_that_goes_through_a_cycle(circle, period, after_hit, rocks):
+    """A robot that stands at a wall ends early then; one that is moved by the cycle must not."""
+    problem = maze("50d", robot=Robot(after_hit=after_hit), steps=503)
+    row = problem.solutions.encode(*pushing(circle, 2.0 if rocks else 0.5))
+    record, fitness, features = recorded(problem, row, 0)
+    for found, plain in zip((record, fitness, features), recorded(problem, row, NO_SKIPS), strict=True):
+        assert np.array_equal(found, plain)
+    hidden = record[300:, 5]
+    assert np.array_equal(hidden[period:], hidden[:-period])
+    assert all((hidden[shift:] != hidden[:-shift]).any() for shift in range(1, period))
+    assert (np.ptp(record[300:, 1]) > 0) == rocks
+
+
+def test_skips_change_no_bit_of_a_record():
+    problem = maze("10d", layout="round", robot=Robot(after_hit="stick"), steps=300)
+    for row in mutated(problem, 60, seed=13, rounds=25):
+        skipped, plain = recorded(problem, row, 0), recorded(problem, row, NO_SKIPS)
+        assert all(map(np.array_equal, skipped, plain))
 
 
 def test_results_do_not_depend_on_threads_batches_or_order(problem):

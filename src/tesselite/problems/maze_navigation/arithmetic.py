@@ -54,7 +54,7 @@ _SINE, _COSINE = _angle_tables()
 
 @part()
 def tanh(x: Any) -> Any:
-    """The hyperbolic tangent of lanes, from a table of A = tanh(i / 32) and tanh(a + b) = A + B (1 - A^2) / (1 + A B)."""
+    """The hyperbolic tangent of lanes, by a table of A = tanh(i / 32) and tanh(a + b) = A + B (1 - A^2) / (1 + A B)."""
     size = magnitude(x)
     size = choose(size < 20.0, size, 20.0)
     i = rounded(size * 32.0)

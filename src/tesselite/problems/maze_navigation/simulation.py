@@ -31,6 +31,7 @@ _FIXED_HALF = 2.0**31
 _HALF_ROOT = 0.70710678118654752440  # cos 45 = sin 45 degrees
 _HAIR = 1e-12  # radians
 _STEEPEST = 1e4  # 1 / |dx| + 1 / |dy| of a ray
+_WORTHWHILE = 4  # half units: shorter leaps take longer than the steps of a walk
 _WALK = 64  # pixels
 _CLOSE = 4096  # in units of 2^-32: far above the rounding of a walk
 _SINC = (-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800.0)
@@ -61,6 +62,7 @@ def finish_ray(
         room = leap[np.uint64(at)]
         edge_x = i + 1.0 if dx >= 0.0 else float(i)
         edge_y = j + 1.0 if dy >= 0.0 else float(j)
+        free = t
         while room != 0 and room < enough:
             t_x = (edge_x - x) * per_x
             t_y = (edge_y - y) * per_y
@@ -73,7 +75,8 @@ def finish_ray(
         if room == 0:
             return min(t, longest)
         # Room again: leap from here at once, because on a pixel's edge the loop's head may round to the pixel before.
-        t += 0.5 * (float(room) - 1.0)
+        # Never back: a ray along the very edge of a pixel crosses it at 0, wherever it is when that is found.
+        t = max(t, free) + 0.5 * (float(room) - 1.0)
     return longest
 
 
@@ -118,7 +121,7 @@ def _to_wall(
             at += down + (across & aside)
             columns -= across
             room = leap[np.uint64(at)]
-            if room >= 4:
+            if room > _WORTHWHILE:
                 break
             if room == 0:  # the edge's distance by the formula of `finish_ray`
                 rows = rows_and_columns - columns
@@ -165,8 +168,11 @@ def lasers(
         left_i, left_j = int(left_x * _FIXED_HALF), int(left_y * _FIXED_HALF)
         ahead_i, ahead_j = int(cosine * _FIXED_HALF), int(sine * _FIXED_HALF)
         right_i, right_j = int(right_x * _FIXED_HALF), int(right_y * _FIXED_HALF)
-        t_left = t_ahead = t_right = _half_units(leap, width, at_x, at_y)
-        more = t_left < far
+        first = _half_units(leap, width, at_x, at_y)
+        more = first < far
+        t_left = first if used[0] else far
+        t_ahead = first if used[1] else far
+        t_right = first if used[2] else far
         while more:
             i, j = at_x + t_left * left_i, at_y + t_left * left_j
             room_left = _half_units(leap, width, i, j)
@@ -174,9 +180,9 @@ def lasers(
             room_ahead = _half_units(leap, width, i, j)
             i, j = at_x + t_right * right_i, at_y + t_right * right_j
             room_right = _half_units(leap, width, i, j)
-            room_left = room_left if (room_left >= 3) & (t_left < far) else 0
-            room_ahead = room_ahead if (room_ahead >= 3) & (t_ahead < far) else 0
-            room_right = room_right if (room_right >= 3) & (t_right < far) else 0
+            room_left = room_left if (room_left >= _WORTHWHILE) & (t_left < far) else 0
+            room_ahead = room_ahead if (room_ahead >= _WORTHWHILE) & (t_ahead < far) else 0
+            room_right = room_right if (room_right >= _WORTHWHILE) & (t_right < far) else 0
             t_left += room_left
             t_ahead += room_ahead
             t_right += room_right
