@@ -167,6 +167,16 @@ def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
     return types.void(array, types.int64, array.dtype), generate
 
 
+def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any) -> Any:
+    """The lanes array[index], for an index of each lane."""
+    data = context.make_array(array)(context, builder, value).data
+    vector = ir.Constant(_VECTOR, ir.Undefined)
+    for lane, index in enumerate(indices):
+        one = builder.load(builder.gep(data, [index]))
+        vector = builder.insert_element(vector, one, ir.Constant(ir.IntType(32), lane))
+    return vector
+
+
 @_operation
 def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     """The lanes table[places[at + k] + shifts[k]], for indices that are known not to be negative.
@@ -175,14 +185,14 @@ def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data, begins, offsets = (context.make_array(sig.args[i])(context, builder, args[i]).data for i in (0, 1, 3))
+        begins, offsets = (context.make_array(sig.args[i])(context, builder, args[i]).data for i in (1, 3))
         begins = builder.gep(begins, [args[2]])
-        found = ir.Constant(_VECTOR, ir.Undefined)
+        indices = []
         for k in range(LANES):
             lane = ir.Constant(ir.IntType(64), k)
             place, shift = (builder.load(builder.gep(one, [lane])) for one in (begins, offsets))
-            found = builder.insert_element(found, builder.load(builder.gep(data, [builder.add(place, shift)])), lane)
-        return found
+            indices.append(builder.add(place, shift))
+        return _collected(context, builder, sig.args[0], args[0], indices)
 
     return lanes(table, places, types.int64, shifts), generate
 
@@ -253,16 +263,6 @@ def rounded(typing: Any, value: Any) -> Any:
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
 
     return lanes(lanes), generate
-
-
-def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any) -> Any:
-    """The lanes array[index], for some indices; instructions that gather are no faster than single loads."""
-    data = context.make_array(array)(context, builder, value).data
-    vector = ir.Constant(_VECTOR, ir.Undefined)
-    for lane, index in enumerate(indices):
-        one = builder.load(builder.gep(data, [index]))
-        vector = builder.insert_element(vector, one, ir.Constant(ir.IntType(32), lane))
-    return vector
 
 
 @_operation
