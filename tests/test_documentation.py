@@ -1,4 +1,4 @@
-"""Every block of Python in the README, the pages, the tutorials and the docstrings runs."""
+"""Every block of Python in the README, the pages, the tutorials and the docstrings runs; every command is a valid one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import doctest
 import importlib
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import matplotlib
 import pytest
+import typer
 
 import tesselite as tl
+from tesselite.cli.app import app
 from tesselite.runs.plan import Plan
 
 MOST = 3_000  # evaluations of a run
@@ -80,3 +83,24 @@ def test_the_most_used_names_have_examples():
     used += [tl.GridTessellation, tl.VoronoiTessellation, tl.problem, tl.assess, tl.measure, tl.project, tl.expanding]
     used += [tl.Archive.nearest, tl.Archive.save, tl.variation.gaussian, tl.variation.iso_line, tl.plots.archive]
     assert [name.__name__ for name in used if ">>>" not in (name.__doc__ or "")] == []
+
+
+def commands(page: Path) -> list[str]:
+    """The lines of indented and fenced blocks that begin with tesselite."""
+    found, fenced = [], False
+    for line in page.read_text().splitlines():
+        fenced ^= line.startswith("```")
+        if line.lstrip().startswith("tesselite ") and (fenced or line.startswith("    ")):
+            found.append(line)
+    return found
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.stem) for page in PAGES if commands(page)])
+def test_commands_are_valid(page):
+    known = typer.main.get_command(app)
+    for line in commands(page):
+        _, name, *words = shlex.split(line.replace("$seed", "1"), comments=True)
+        given = known.get_command(None, name).make_context(name, words).params  # raises where it is not valid
+        problem = given.get("problem") or ""
+        if problem.partition(":")[0] in {one.name for one in tl.problems.BUILT_IN}:
+            tl.problems.by_name(problem)
