@@ -70,7 +70,7 @@ add_module_names = False
 
 # Look
 html_theme = "pydata_sphinx_theme"
-html_title = "tesselite"
+html_title = "tesselite documentation"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/icon.svg"

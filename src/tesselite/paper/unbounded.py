@@ -1,4 +1,4 @@
-"""The study of spaces that nobody knows beforehand: niches that were told the bounds, and all that find them.
+"""The study of feature spaces with unknown bounds: niches that know the bounds, and all that find them.
 
     OUT/trials/TASK/ALGORITHM-000.json   what a trial leaves behind; the same command runs what is missing
 

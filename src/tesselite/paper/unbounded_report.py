@@ -73,7 +73,7 @@ def write_report(out: Path, kind: str = "png") -> list[Path]:
     written, report = out / "unbounded.csv", out / "report.md"
     write_atomically(written, lambda part: part.write_text(lines.getvalue()))
     text = [
-        "# Spaces that nobody knows beforehand",
+        "# Feature spaces with unknown bounds",
         "",
         "Medians over trials, of coverage also the range. Coverage and QD score are those on a CVT within the true "
         "bounds that is common to a task (of the ring: of niches on the ring); archives without niches have them there "

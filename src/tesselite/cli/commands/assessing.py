@@ -26,7 +26,7 @@ from tesselite.cli.options import (
 class AssessOptions:
     """The options of `assess`."""
 
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")]
+    folders: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
     at_most: Annotated[
         int | None,
         typer.Option(parser=whole, metavar="N", help="Assess at most N elites, drawn at random. Default: 10,000."),
@@ -71,7 +71,7 @@ class SeveralAgainst(TyperCommand):
 class CompareOptions:
     """The options of `compare`."""
 
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of the first set of runs.")]
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of the first set of runs.")]
     against: Annotated[
         list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
     ]

@@ -132,7 +132,7 @@ class ReportOptions:
 
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR...", help="Folders of runs, which are compared if several; or an archive file."),
+        typer.Argument(metavar="DIR", help="Folders of runs, which are compared if several; or an archive file."),
     ]
     out: Annotated[
         Path | None,

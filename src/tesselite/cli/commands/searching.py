@@ -64,7 +64,9 @@ class Recycling:
 class RunOptions:
     """The options of `run`; None stands for the default, or for what the paper did."""
 
-    problem: Annotated[str, typer.Argument(help="A built-in problem (see `tesselite problems`) or module:name.")]
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="A built-in problem (see `tesselite problems`) or module:name.")
+    ]
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the run. Default: runs/PROBLEM-SEED.")] = (
         None
     )
@@ -75,7 +77,7 @@ class RunOptions:
     ] = None
     cells: Annotated[
         str | None,
-        typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal"),
+        typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal."),
     ] = None
     grow: Annotated[
         str | None,
@@ -112,7 +114,8 @@ class RunOptions:
     ] = None
     p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance of the CVT.")] = 2.0
     method: Annotated[
-        str | None, typer.Option(help="How the CVT is made: exact, fresh or lloyd. Default: chosen automatically.")
+        str | None,
+        typer.Option(help="exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."),
     ] = None
     paper: Annotated[bool, typer.Option("--paper", help="Use the paper's settings; other options take precedence.")] = (
         False

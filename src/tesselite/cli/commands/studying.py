@@ -18,8 +18,9 @@ class ReproduceOptions:
     study: Annotated[
         str,
         typer.Argument(
+            metavar="STUDY",
             help="maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
-            "rounding-hexapod, concept, unbounded or all."
+            "rounding-hexapod, concept, unbounded or all.",
         ),
     ]
     out: ResultsOption
@@ -70,7 +71,7 @@ class BenchOptions:
     benchmarks: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[BENCHMARK]...",
+            metavar="BENCHMARK",
             help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50, "
             "and the other functions), arm, spiral, hexapod, maze. Default: all.",
         ),
