@@ -202,6 +202,9 @@ def test_an_empty_archive():
     assert archive.get(3) is None
     assert len(archive.elites()) == 0
     assert repr(archive) == "Archive(0 of 8 niches filled, coverage 0, max)"
+    archive.add([[1.0, 2.0]], [-0.0], [[0.1, 0.1]])
+    assert repr(archive) == "Archive(1 of 8 niches filled, coverage 0.125, best fitness 0, max)"
+    archive = Archive(GRID, 2)
     with pytest.raises(ValueError, match="sample: the archive is empty"):
         archive.sample(1, np.random.default_rng(1))
     added = archive.add(np.empty((0, 2)), [], np.empty((0, 2)))
@@ -586,7 +589,7 @@ def test_custom_scales_need_the_tessellation(tmp_path):
     with pytest.raises(ValueError, match=r"custom scales \(root\).*pass the tessellation to load"):
         Archive.load(path)
     assert content(Archive.load(path, grid)) == content(archive)
-    with pytest.raises(ValueError, match="another tessellation"):
+    with pytest.raises(ValueError, match="a different tessellation"):
         Archive.load(path, GRID)
 
 

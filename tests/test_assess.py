@@ -182,7 +182,7 @@ def test_assessments_of_the_format_without_a_digest_are_read(tmp_path):
     assert same(Assessment.load(file), right)
     for wrong in ({"settings": "training"}, {"settings": None}, {"settings": ["rain"]}, {"kind": "?"}, {"format": "x"}):
         write_parquet(table, about | {"format": 1} | wrong, file)
-        with pytest.raises(ValueError, match=r"assessment\.parquet: .*remove it to assess anew"):
+        with pytest.raises(ValueError, match=r"assessment\.parquet: .*remove it to assess again"):
             Assessment.load(file)
 
 
@@ -334,7 +334,7 @@ def test_run_folder(tmp_path):
     run(problem, out=tmp_path / "run", evaluations=300, grid=5, seed=1)
     found = assess_run(tmp_path / "run", problem)
     assert Assessment.load(tmp_path / "run" / "assessment.parquet").niches.tolist() == found.niches.tolist()
-    with pytest.raises(ValueError, match="no run is here"):
+    with pytest.raises(ValueError, match="not a run"):
         assess_run(tmp_path)
 
 

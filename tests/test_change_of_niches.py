@@ -245,9 +245,9 @@ def test_islands_need_niches_that_stay(tmp_path, monkeypatch):
 
     with (
         ThreadPoolExecutor(1) as workers,
-        pytest.raises(ValueError, match="islands need the same niches"),
+        pytest.raises(ValueError, match="islands need fixed niches"),
     ):
         tl.run(ARM, grid=5, islands=2, workers=workers, progress=change, **SETTINGS)
     monkeypatch.setattr(Grid, "revision", Finer(False))
-    with pytest.raises(ValueError, match="islands: need the same niches"):
+    with pytest.raises(ValueError, match="islands: expected fixed niches"):
         tl.run(ARM, grid=5, islands=2, workers=1, **SETTINGS)

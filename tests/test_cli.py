@@ -316,7 +316,7 @@ def test_a_minimised_problem_without_a_floor_has_no_qd_score(cli):
         (("my_module:jump", "--variation", "resample:0.1"), "needs a Levels space"),
         (("my_module:jump", "-o", "my_module.py"), "expected a folder for the run, found a file"),
         (("my_module:jump", "-o", "my_module.py/run"), "my_module.py"),
-        (("my_module:jump", "-o", "."), "is not empty and holds no run"),
+        (("my_module:jump", "-o", "."), "not empty, and not a run"),
     ],
 )
 def test_bad_input_to_run_is_refused_in_one_line(cli, tmp_path, args, message):
@@ -360,12 +360,12 @@ def test_an_archive_without_elites_has_no_best_fitness_to_tell(capsys, tmp_path)
 
 
 def test_resume_refuses_what_is_no_run_or_has_changed(cli):
-    assert "missing: no run is here" in cli("resume", "missing").error
-    assert "no run is here" in cli("resume", ".").error
+    assert "missing: not a run" in cli("resume", "missing").error
+    assert "not a run" in cli("resume", ".").error
     cli("run", "my_module:jump", *SMALL, "-o", "a")
     assert "expected at least the 1000" in cli("resume", "a", "--evaluations", "10").error
     assert "threads: expected at least 1" in cli("resume", "a", "--threads", "0").error
-    assert "holds a run already" in cli("run", "my_module:jump", *SMALL, "-o", "a").error
+    assert "already contains a run" in cli("run", "my_module:jump", *SMALL, "-o", "a").error
     edit_settings(Path("a"), version="0.0.1")
     assert "started by tesselite 0.0.1" in cli("resume", "a").error
     assert cli("resume", "a", "--other-version", "-q").code == 0
@@ -479,7 +479,7 @@ def test_export_spares_the_files_of_the_run_and_names_what_it_cannot_write(cli):
     assert "missing: there is no such file" in cli("export", "missing").error
     assert "missing: there is no such file" in cli("info", "missing").error
     assert "my_module.py: not a readable Parquet file" in cli("info", "my_module.py").error
-    assert "no run is here" in cli("info", ".").error
+    assert "not a run" in cli("info", ".").error
     assert cli("resume", "a", "-q").code == 0
 
 

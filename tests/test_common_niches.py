@@ -131,7 +131,7 @@ def test_the_command_line_and_the_page_say_so(runs, monkeypatch, capsys):
 def test_a_population_that_was_assessed_shows_its_scenarios(runs):
     assess_run(runs / "dns-1")
     run = read_run(runs / "dns-1")
-    assert not any("went on after it was assessed" in note for note in run.notes)
+    assert not any("continued after it was assessed" in note for note in run.notes)
     elites = run.archive.elites()
     np.testing.assert_allclose(run.scenarios["half"], elites.fitness / 2)
     assert len(run.population) > len(elites)

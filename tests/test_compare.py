@@ -412,7 +412,7 @@ def test_runs_that_cannot_be_compared_are_refused_before_any_is_assessed(runs):
         compare_folders({"a": [runs / "sphere"], "b": [runs / "rastri"]})
     with pytest.raises(ValueError, match="each run once, but it is in 'a' already"):
         compare_folders({"a": [runs / "fine-0"], "b": [runs / "fine-1", runs / "fine-1" / ".." / "fine-0"]})
-    with pytest.raises(ValueError, match="no run is here"):
+    with pytest.raises(ValueError, match="not a run"):
         compare_folders({"a": [runs / "fine-0"], "b": [runs / "missing"]})
     with pytest.raises(ValueError, match="finite"):
         compare_folders({"a": [runs / "fine-0"], "b": [runs / "fine-1"]}, [math.nan])

@@ -36,7 +36,7 @@ def test_parquet_keeps_everything(niches, tmp_path):
     assert back.space.scales == SPACE.scales
     assert load_tessellation(tmp_path / "a.parquet", SPACE) == niches
     assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]  # no temporary file stays
-    with pytest.raises(ValueError, match="another one than given"):
+    with pytest.raises(ValueError, match="differs from the one given"):
         load_tessellation(tmp_path / "a.parquet", UNIT)
     with pytest.raises(ValueError, match="p: the file has 2, not 1"):
         load_tessellation(tmp_path / "a.parquet", p=1.0)
@@ -48,7 +48,9 @@ def test_a_file_of_the_unit_cube_serves_every_space_that_is_linear_and_uniform(t
     assert load_tessellation(tmp_path / "unit.parquet", wide) == cvt(wide, 30, seed=2, iterations=5)
     uneven = samplers.with_sampler(wide, samplers.Ball(wide))
     for other in (SPACE, uneven, FeatureSpace.unit(3)):
-        with pytest.raises(ValueError, match=r"another one than given; .* make it with tesselite cvt --problem SPEC"):
+        with pytest.raises(
+            ValueError, match=r"differs from the one given; .* make it with tesselite cvt --problem SPEC"
+        ):
             load_tessellation(tmp_path / "unit.parquet", other)
 
 
@@ -140,7 +142,7 @@ def test_damaged_records_columns_and_arrays_are_named(niches, tmp_path):
         load_tessellation(file)
     niches.save(file)
     with_metadata(file, lambda about: about["record"].update(seed=8))
-    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(what it says about its centroids is not what was"):
+    with pytest.raises(ValueError, match=r"a\.parquet: damaged \(its description of the centroids is not what was"):
         load_tessellation(file)
     niches.save(file)
     with_metadata(file, lambda about: about["names"].__setitem__(0, "spead"))

@@ -1,4 +1,4 @@
-"""Every block of Python in the README, the pages, the tutorials and the docstrings runs; every command is a valid one."""
+"""Every block of Python in the README, the pages, the tutorials and the docstrings runs; every command is valid."""
 
 from __future__ import annotations
 

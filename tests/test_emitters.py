@@ -90,7 +90,7 @@ def test_an_emitter_with_memory_is_refused_where_it_does_not_work(tmp_path):
 
 def test_an_emitter_of_the_users_own_has_to_be_given_again(tmp_path):
     run(make(), out=tmp_path / "run", emitter=LeastVisited(), **SETTINGS)
-    with pytest.raises(ValueError, match=r"started with an emitter of your own; expected it again"):
+    with pytest.raises(ValueError, match=r"started with your own emitter; pass it again"):
         resume(tmp_path / "run", make(), evaluations=900)
     assert resume(tmp_path / "run", make(), evaluations=900, emitter=LeastVisited()).evaluations == 900
 

@@ -240,18 +240,18 @@ def test_a_watchdog_that_was_killed_stops_nothing(processes):
 
 def test_a_problem_that_cannot_be_made_there_stops_at_once(processes, monkeypatch):
     monkeypatch.setattr(problems.good, "spec", "worker_problems:nothing")
-    with pytest.raises(WorkersLost, match=r"cannot be made in a worker process(.|\n)*has no 'nothing'"):
+    with pytest.raises(WorkersLost, match=r"cannot be loaded in a worker process(.|\n)*has no 'nothing'"):
         Farm(processes, problems.good).evaluate(ROWS)
 
 
 def test_workers_that_always_die_at_the_start_stop_it(processes, monkeypatch):
     monkeypatch.setenv("PYTHONHOME", "/nowhere")
-    with pytest.raises(WorkersLost, match="5 worker processes in a row died while they started"):
+    with pytest.raises(WorkersLost, match="5 worker processes in a row died while starting"):
         Farm(processes, problems.good).evaluate(ROWS)
 
 
 def test_a_broken_executor_that_cannot_be_replaced_says_so():
-    lost = pytest.raises(WorkersLost, match="give a function that makes an executor")
+    lost = pytest.raises(WorkersLost, match="pass a function that creates an executor")
     with processes_of_the_library() as pool, open_workers(pool) as opened, lost:
         Farm(opened, problems.poison).evaluate(ROWS)
 
@@ -394,7 +394,7 @@ def test_an_executor_of_unknown_size():
         def submit(self, function, /, *args, **options) -> Future:
             raise NotImplementedError
 
-    with pytest.raises(ValueError, match="give their number"):
+    with pytest.raises(ValueError, match="pass it as n"):
         open_workers(Nameless())
 
 

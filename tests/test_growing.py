@@ -379,7 +379,7 @@ def test_searches_that_cannot_be(features, how, message):
         (lambda: growing_by_name("adaptive", 5, (2, 2), 2.0), "grow: adaptive has no grid"),
         (lambda: growing_by_name("expanding:colour=2", 5, None, 2.0), "grow: expected options of expanding"),
         (lambda: growing_by_name("expanding:every=x", 5, None, 2.0), "every: expected a number"),
-        (lambda: tl.run(ARM, tessellation=KINDS["grid"], islands=2, **SETTINGS), "islands: need the same niches"),
+        (lambda: tl.run(ARM, tessellation=KINDS["grid"], islands=2, **SETTINGS), "islands: expected fixed niches"),
     ],
 )
 def test_wrong_options_are_refused(make, message):

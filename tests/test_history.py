@@ -323,7 +323,7 @@ def test_clear_errors(tmp_path):
         run(make(), history=True, **HOW)
     without = run(make(), out=tmp_path / "run", **HOW)
     assert "history" not in json.loads((tmp_path / "run" / "settings.json").read_text())
-    with pytest.raises(ValueError, match="no history is here"):
+    with pytest.raises(ValueError, match="no history here"):
         without.history()
     with pytest.raises(ValueError, match="the run has no folder"):
         run(make(), **HOW).history()

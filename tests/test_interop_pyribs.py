@@ -287,7 +287,7 @@ def test_centroids_are_constructed():
         ({"dims": [4]}, "dims: expected a number of cells for each of 2 ranges"),
         ({"dtype": "f", "measures_dtype": "f"}, "dtype cannot be used at the same time"),
         ({"dtype": {"solution": "f"}}, "Pass solution_dtype"),
-        ({"threshold_min": 0.0}, "threshold_min: expected learning_rate"),
+        ({"threshold_min": 0.0}, "threshold_min: only valid together with learning_rate"),
         ({"learning_rate": 0.5}, "threshold_min: expected a number"),
         ({"extra_fields": {"index": ((), int)}}, "extra_fields: expected identifiers"),
         ({"extra_fields": {"a b": ((), int)}}, "extra_fields: expected identifiers"),

@@ -138,5 +138,5 @@ def test_the_rule_is_part_of_the_problem_and_of_files(tmp_path):
 def test_wrong_rules_are_refused(outside):
     with pytest.raises(ValueError, match="outside: "):
         tl.FeatureSpace({"a": (0, 1)}, outside=outside)
-    with pytest.raises(ValueError, match="outside: expected none"):
+    with pytest.raises(ValueError, match="outside: not valid together with a FeatureSpace"):
         tl.problem(solutions=tl.Box(1), features=tl.FeatureSpace.unit(1), outside="refuse")

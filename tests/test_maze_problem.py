@@ -192,7 +192,7 @@ def test_settings_are_checked():
         "after_hit: expected": lambda: Robot(after_hit="slide"),
         "slices: expected": lambda: Robot(slices="left"),
         "axle: expected": lambda: Robot(axle=5),
-        "goal: expected a way": lambda: maze(robot=Robot(radius=46)),
+        "goal: expected a path": lambda: maze(robot=Robot(radius=46)),
         "solution: expected one": lambda: maze().trajectory(maze().solutions.random(2, np.random.default_rng(0))),
     }.items():
         with pytest.raises(ValueError, match=message):

@@ -192,7 +192,7 @@ def test_own_world_is_checked():
     for message, call in {
         "start: expected more than 10 units": lambda: World(walls, (5, 40), (90, 40)),
         "goal: expected more than 10 units": lambda: World(walls, (30, 40), (119, 40)),
-        "goal: expected a way": lambda: World(divided, (30, 40), (90, 40)),
+        "goal: expected a path": lambda: World(divided, (30, 40), (90, 40)),
         "a robot of radius 10 can drive": lambda: World(narrow, (30, 40), (90, 40)),
         "enclose the start": lambda: World(open_side, (30, 40), (90, 40)),
         "start: expected a point inside": lambda: World(walls, (130, 40), (90, 40)),

@@ -153,7 +153,7 @@ def test_a_variation_of_ones_own_is_asked_for_again(tmp_path):
     run(make(), out=tmp_path / "run", variation=shake, **SETTINGS)
     for file in ("archive.parquet", "progress.csv"):  # as if it had been killed before it saved itself
         (tmp_path / "run" / file).unlink()
-    with pytest.raises(ValueError, match="started with a variation of your own; expected it again"):
+    with pytest.raises(ValueError, match="started with your own variation; pass it again"):
         resume(tmp_path / "run", make())
     assert resume(tmp_path / "run", make(), variation=shake).search.evaluations == 600
     run(make(), out=tmp_path / "plain", **SETTINGS)
@@ -213,8 +213,8 @@ def test_only_files_are_replaced_and_links_stay_links(tmp_path):
         (("maze:2d", "--paper", "--evaluations", "0"), "evaluations: expected a whole number of at least 1, got 0"),
         (("maze:2d", "--paper", "--niches", "0"), "n_niches: expected a whole number of at least 1, got 0"),
         (("maze:2d", "--paper", "--batch-size", "0"), "batch_size: expected"),
-        (("arm", "--grid", "10", "-p", "1"), "are for a CVT to be made"),
-        (("arm", "--grid", "10", "--samples", "500"), "are for a CVT to be made"),
+        (("arm", "--grid", "10", "-p", "1"), "only valid for a CVT that is to be built"),
+        (("arm", "--grid", "10", "--samples", "500"), "only valid for a CVT that is to be built"),
         (("arm", "--niches", "20", "--method", "foo"), "method: expected one of"),
         (("arm", "--niches", "20", "-p", "0"), "p: expected a number"),
     ],

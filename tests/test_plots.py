@@ -126,6 +126,24 @@ def test_more_features_are_parallel_axes_and_pairs_take_the_place_of_the_axes(tm
         tl.plots.pairs(tl.Archive(tl.GridTessellation(SPACE, 2), 1), axes())
 
 
+def test_parallel_axes_of_one_feature_have_a_dash_for_each_elite():
+    archive = tl.Archive(tl.GridTessellation(tl.FeatureSpace({"mass": (0, 10)}), 4), 1)
+    archive.add([[0.1], [0.2]], [1.0, 2.0], [[2], [9]])
+    (dashes,) = tl.plots.parallel_axes(archive, axes()).collections
+    ends = np.array(dashes.get_segments())
+    np.testing.assert_allclose(ends[:, :, 1], [[0.2, 0.2], [0.9, 0.9]])
+    assert (ends[:, 1, 0] > ends[:, 0, 0]).all()
+
+
+@pytest.mark.parametrize(("inches", "label"), [((9, 9), "component 3\n"), ((3.5, 3), "comp. 3\n")])
+def test_pairs_fit_the_figure(tmp_path, inches, label):
+    made = Figure(figsize=inches, layout="constrained")
+    panels = tl.plots.pairs(bowl_run(tmp_path / "run", 3), made.subplots())
+    made.draw_without_rendering()
+    assert panels[2, 0].get_ylabel().startswith(label)
+    assert all(panel.get_window_extent().width > 0.1 * made.bbox.width for panel in panels.ravel())
+
+
 def test_progress_of_one_run_and_of_several(folders):
     ax = tl.plots.progress(folders[0], axes(), measure="coverage", color="red")
     (line,) = ax.lines

@@ -200,7 +200,7 @@ def test_files_and_commands_hold_all_of_it(kind):
         (lambda: tl.nslc(9, k=1.5), "k: expected"),
         (lambda: tl.rts(9, window=0), "window: expected"),
         (lambda: population_by_name("crowd"), "population: expected one of dns, nslc, rts, got 'crowd'"),
-        (lambda: tl.run(ARM, tessellation=KINDS["dns"], islands=2, **SETTINGS), "islands: need the same niches"),
+        (lambda: tl.run(ARM, tessellation=KINDS["dns"], islands=2, **SETTINGS), "islands: expected fixed niches"),
         (lambda: tl.run(ARM, tessellation=KINDS["rts"], patience=500, **SETTINGS), "patience: needs coverage or a QD"),
     ],
 )

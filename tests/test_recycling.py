@@ -86,9 +86,9 @@ def test_plans_files_and_commands_know_the_limits(tmp_path):
         ({"worker_memory": "2GB"}, "worker_memory: needs workers"),
         ({"recycle_after": 0, "workers": 2}, "recycle_after: expected a whole number of at least 1"),
         ({"worker_memory": "much", "workers": 2}, "worker_memory: expected a number of bytes"),
-        ({"recycle_after": 5, "workers": "local:2"}, "recycle_after: only for processes of our own.*--memory-limit"),
+        ({"recycle_after": 5, "workers": "local:2"}, "recycle_after: only for worker processes.*--memory-limit"),
         ({"worker_memory": 10**9, "workers": lambda: ThreadPoolExecutor(1)}, "worker_memory: only for processes"),
-        ({"recycle_after": 5, "islands": 2}, "recycle_after: islands evaluate inside of their search"),
+        ({"recycle_after": 5, "islands": 2}, "recycle_after: not valid with islands"),
     ],
 )
 def test_limits_that_cannot_hold_are_refused(options, said):

@@ -40,7 +40,7 @@ def test_report_and_run_with_report(tmp_path):
 def test_mistakes_end_in_one_line(tmp_path):
     done = tesselite("report", "nowhere", cwd=tmp_path)
     assert done.returncode == 2
-    assert "no run is here" in done.stderr
+    assert "not a run" in done.stderr
     assert done.stderr.count("\n") == 1
     (tmp_path / "file").write_text("x")
     done = tesselite("watch", "file", cwd=tmp_path)

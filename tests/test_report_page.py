@@ -317,7 +317,7 @@ def test_a_part_of_the_elites_may_be_assessed(tmp_path, monkeypatch):
     described = document_of([run])[0]["runs"][0]
     assert any(note.startswith("3 of ") for note in described["notes"])
     (folder / "assessment.parquet").write_bytes(b"nonsense")
-    with pytest.raises(ValueError, match="remove it to assess anew"):
+    with pytest.raises(ValueError, match="remove it to assess again"):
         read_run(folder)
 
 
@@ -329,7 +329,7 @@ def test_an_assessment_of_elites_that_are_no_more_is_not_shown(tmp_path, monkeyp
     run = read_run(folder)
     assert run.scenarios == {}
     described = document_of([run])[0]["runs"][0]
-    assert any("went on after it was assessed" in note for note in described["notes"])
+    assert any("continued after it was assessed" in note for note in described["notes"])
     assess_run(folder, walk())
     elites = read_run(folder).archive.elites()
     np.testing.assert_array_equal(read_run(folder).scenarios["ice"], walk().evaluate(elites.solutions, "ice").fitness)
@@ -394,7 +394,7 @@ def test_states(tmp_path, walked):
 
 
 def test_what_is_no_run_is_refused(tmp_path, walked):
-    with pytest.raises(ValueError, match="no run is here"):
+    with pytest.raises(ValueError, match="not a run"):
         write_report([tmp_path], tmp_path / "report.html")
     with pytest.raises(ValueError, match="at least one"):
         write_report([], tmp_path / "report.html")

@@ -235,7 +235,7 @@ def test_a_process_that_came_and_went_before_the_lock_is_noticed(tmp_path, grid_
     place = RunFolder.create(tmp_path / "run")
     shutil.copytree(grid_run.folder, place.path, dirs_exist_ok=True)
     before = contents(place.path)
-    with pytest.raises(ValueError, match="holds a run already"), place:
+    with pytest.raises(ValueError, match="already contains a run"), place:
         pass
     assert contents(place.path) == before
     with RunFolder.open(place.path):
@@ -244,20 +244,20 @@ def test_a_process_that_came_and_went_before_the_lock_is_noticed(tmp_path, grid_
 
 def test_a_new_run_refuses_folders_that_hold_something(tmp_path, grid_folder):
     before = contents(grid_folder)
-    with pytest.raises(ValueError, match="holds a run already; continue it with `tesselite resume"):
+    with pytest.raises(ValueError, match="already contains a run; continue it with `tesselite resume"):
         run(make(), out=grid_folder, evaluations=100, grid=3)
     assert contents(grid_folder) == before
     foreign = tmp_path / "thesis"
     foreign.mkdir()
     (foreign / "chapter.txt").write_text("precious")
-    with pytest.raises(ValueError, match="is not empty and holds no run"):
+    with pytest.raises(ValueError, match="not empty, and not a run"):
         run(make(), out=foreign, evaluations=100, grid=3)
     with pytest.raises(ValueError, match="expected a folder for the run, found a file"):
         run(make(), out=foreign / "chapter.txt", evaluations=100, grid=3)
     assert [f.name for f in foreign.iterdir()] == ["chapter.txt"]
-    with pytest.raises(ValueError, match="no run is here"):
+    with pytest.raises(ValueError, match="not a run"):
         resume(foreign)
-    with pytest.raises(ValueError, match="no run is here"):
+    with pytest.raises(ValueError, match="not a run"):
         resume(tmp_path / "missing")
 
 

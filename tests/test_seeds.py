@@ -112,5 +112,5 @@ def test_what_counts_as_asking():
     assert not make(np.sum).seeded
     with pytest.raises(ValueError, match="scenarios: the second argument of the function is the scenario"):
         make(lambda x, seed: 1, scenarios=["rain"])
-    with pytest.raises(ValueError, match="seed: a compiled function cannot ask for one; leave @njit out"):
+    with pytest.raises(ValueError, match="seed: a compiled function cannot take one; leave @njit out"):
         make(njit(lambda x, seed: (1.0, (x[0], x[1]))))

@@ -48,7 +48,7 @@ def test_names_without_bounds_are_refused(bad):
 def test_errors_say_the_name():
     with pytest.raises(ValueError, match=r"low < high, got 2\.0 and 1\.0 on 'b'"):
         tl.Box({"a": (0, 1), "b": (2, 1)})
-    with pytest.raises(ValueError, match="low, high: expected none"):
+    with pytest.raises(ValueError, match="low, high: not valid together with bounds by name"):
         tl.Box(BOUNDS, 0, 1)
     with pytest.raises(ValueError, match=r"expected values in \[1, 20\] on 'fitness', got 21.0 in row 1"):
         tl.Box(BOUNDS).validate([[100, 1, 0], [100, 21, 0]])

@@ -218,7 +218,7 @@ def test_a_problem_that_no_worker_can_make_ends_the_run_with_its_error():
         workers.start(BadPayload(b"", "never loaded"))
         workers.submit(Task(0, hang_with_a_child, ()))
         assert workers.wait(30.0) == []  # it knows the digest only, and is given the rest
-        with pytest.raises(WorkersLost, match=r"(?s)cannot be made in a worker process.*KeyError: 'SIMULATOR_HOME'"):
+        with pytest.raises(WorkersLost, match=r"(?s)cannot be loaded in a worker process.*KeyError: 'SIMULATOR_HOME'"):
             workers.wait(30.0)
 
 

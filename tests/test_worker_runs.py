@@ -213,7 +213,7 @@ def test_a_log_in_another_order_is_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"evaluations\.log: damaged in record"):
         replay(tmp_path / "run", problems.uneven)
     monkeypatch.setattr("tesselite.execution.log.EvaluationLog.read", lambda self: [results[i] for i in order])
-    with pytest.raises(ValueError, match="of another solution than the one that is bred here"):
+    with pytest.raises(ValueError, match="belongs to a solution other than the one produced here"):
         replay(tmp_path / "run", problems.uneven)
 
 

@@ -63,10 +63,10 @@ def _same(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> bool:
 class Archive(EliteRows):
     """The elite of every filled niche of a tessellation.
 
-    `width` and `dtype` are those of solution rows, `variables` what their values are called, if they have names.
-    `direction` says which fitness is better. `floor` is the worst fitness that counts in the QD score; by default 0
-    where fitness is maximised, and none where it is minimised. Counted on the way in: `invalid`, refused rows by
-    reason, and `out_of_bounds`, rows outside the feature bounds that went to their nearest niche.
+    `width` and `dtype` are those of solution rows; `variables` are the names of their values, if they have names.
+    `direction` says which fitness is better. `floor` is the worst fitness that counts in the QD score; by default 0 if
+    fitness is maximised, and none if it is minimised. Two counts are kept: `invalid`, refused rows by reason, and
+    `out_of_bounds`, rows outside the feature bounds that went to their nearest niche.
 
     Example:
         >>> import tesselite as tl
@@ -114,7 +114,7 @@ class Archive(EliteRows):
 
     @property
     def has_niches(self) -> bool:
-        """Whether niches are there, or else a population without, or niches that are yet to be made."""
+        """Whether it has niches; False for a population without niches, and before growing niches exist."""
         return self.tessellation.kind != "provisional"
 
     @property
@@ -163,9 +163,9 @@ class Archive(EliteRows):
     ) -> Added:
         """Offer n candidates, in order: solutions (n, width), fitness (n,), features (n, d) in feature units.
 
-        Exactly what inserting them one by one gives. Rows whose fitness or features are not finite are invalid:
-        counted and refused. `evaluation` numbers the first row; the others follow. `records` has an array (n, ...) for
-        each thing that this archive records. Raises ValueError on other shapes.
+        The result is exactly that of inserting them one by one. Rows whose fitness or features are not finite are
+        invalid: counted and refused. `evaluation` is the number of the first row; the others follow. `records` has an
+        array (n, ...) for each record of this archive. Raises ValueError for other shapes.
         """
         d = self.tessellation.space.n
         try:
@@ -193,7 +193,8 @@ class Archive(EliteRows):
         """`add` for solutions that a problem or a user has evaluated, within `uninterrupted`.
 
         Here everything that comes from user code is checked before compiled code sees it. ValueError if the evaluation
-        is not one of these solutions, or the tessellation gives anything else than its niches; then nothing is added.
+        does not belong to these solutions, or the tessellation returns anything other than its niches; then nothing is
+        added.
         """
         n, space = len(solutions), self.tessellation.space
         if solutions.shape != (n, self.width) or solutions.dtype != self.dtype:
@@ -266,7 +267,7 @@ class Archive(EliteRows):
             texts[rows[stayed]] = recorded[name][entered[stayed]]
 
     def count_invalid(self, reasons: Counter[str]) -> None:
-        """Count refused rows by reason; of very many reasons, those that come later together."""
+        """Count refused rows by reason; beyond 1,000 reasons, later ones are counted together."""
         for reason, n in reasons.items():
             known = reason in self.invalid or len(self.invalid) < _REASONS
             self.invalid[reason if known else OTHER_REASONS] += n
@@ -318,7 +319,7 @@ class Archive(EliteRows):
     def get(self, niche: int) -> Elite | None:
         """The elite of a niche, or None if it is empty.
 
-        Raises TypeError for what is not a whole number, IndexError for a number that is no niche.
+        Raises TypeError for anything but a whole number, IndexError if there is no such niche.
         """
         try:
             number = operator.index(niche)
@@ -334,7 +335,8 @@ class Archive(EliteRows):
     def nearest(self, features: npt.ArrayLike) -> Elite:
         """The elite whose features are nearest to these (d,), by the Euclidean distance of scaled features.
 
-        Unlike `get(niche_of(features))` it finds one where that niche is empty. ValueError if there are no elites.
+        Unlike `get(niche_of(features))` it finds an elite even if that niche is empty. ValueError if there are no
+        elites.
 
         Example:
             >>> import tesselite as tl
@@ -377,10 +379,10 @@ class Archive(EliteRows):
     def merge(self, other: Archive) -> int:
         """Take over every elite of `other` that is better than the one here; returns how many.
 
-        Of equal fitness (and equally near to the lattice that decides between equals in grids of released cells) the
-        one whose bytes (fitness, features, solution) and then evaluation come first wins, a total order that NaN in a
-        solution cannot upset, so that merging is commutative, associative and idempotent. Counts of invalid rows stay.
-        ValueError unless both archives share tessellation, direction and solution rows.
+        If fitness is equal (and, in grids of released cells, the distance to the lattice that decides between equals),
+        the one whose bytes (fitness, features, solution) and then evaluation come first wins. This total order, which
+        NaN in a solution cannot upset, makes merging commutative, associative and idempotent. Counts of invalid rows
+        stay. ValueError unless both archives share tessellation, direction and solution rows.
         """
         if not isinstance(other, Archive):
             raise ValueError(f"merge: expected an Archive, got {other!r:.80}")
@@ -425,7 +427,7 @@ class Archive(EliteRows):
         return twin
 
     def moved_to(self, tessellation: Tessellation) -> tuple[Archive, Ints]:
-        """An archive on another tessellation of these features, with the elites inserted anew in order of filling.
+        """An archive on another tessellation of these features, with the elites reinserted in order of filling.
 
         Also the rows of the elites that found a place there, in that order. Counts stay as they are. ValueError if the
         features have other names.
@@ -460,10 +462,10 @@ class Archive(EliteRows):
         return self._take(np.arange(self._n))
 
     def restore(self, elites: Elites) -> None:
-        """Put these elites, one per niche and in this order, into an empty archive.
+        """Put these elites, one per niche and in this order, into this empty archive.
 
         Raises ValueError unless the archive is empty, the arrays have the shapes of `Elites`, fitness and features are
-        finite, and the niches are different ones of this tessellation.
+        finite, and the niches are distinct niches of this tessellation.
         """
         if self._n:
             raise ValueError("restore: expected an empty archive")
@@ -515,9 +517,9 @@ class Archive(EliteRows):
 
     @classmethod
     def load(cls, path: str | Path, tessellation: Tessellation | None = None) -> Archive:
-        """Read an archive that `save` or a run has written; the folder of a run stands for its archive.
+        """Read an archive from a file written by `save`, or from the folder of a run.
 
-        A tessellation is needed only where the file does not hold it (a feature space with custom scales).
+        Pass the tessellation only if the file does not contain it (a feature space with custom scales).
         """
         from tesselite.archive.file import load_archive
 
@@ -539,7 +541,7 @@ class Archive(EliteRows):
         return archive_html(self)
 
     def __repr__(self) -> str:
-        best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:.6g}"
+        best = "" if self.best_fitness is None else f", best fitness {self.best_fitness:z.6g}"
         if not self.has_niches:
             return f"Archive({self._n:,} solutions, without niches{best}, {self.direction})"
         return (

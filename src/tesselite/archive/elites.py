@@ -35,8 +35,8 @@ class Status(IntEnum):
 class Added:
     """What `Archive.add` did with each of n rows: `status` (n,) of `Status` values, `niches` (n,), -1 where invalid.
 
-    `improvement` (n,), where it was asked for: by how much the row is better than the elite that its niche had before
-    the batch (negative if worse); in an empty niche, than the floor, or than 0 where there is none. NaN if invalid.
+    `improvement` (n,), if it was requested: how much better the row is than the elite of its niche before the batch
+    (negative if worse), or, in an empty niche, than the floor (0 if there is none). NaN if invalid.
     """
 
     status: npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ class Elite:
 class Elites:
     """A table of m elites: niches (m,), fitness (m,), features (m, d), solutions (m, width), evaluations (m,).
 
-    `records` has an array (m, ...) for each thing that the problem records.
+    `records` has an array (m, ...) for each record of the problem.
     """
 
     niches: Ints

@@ -29,9 +29,10 @@ _LONGEST = 200  # characters of a reason
 
 
 class Invalid(Exception):
-    """Raise it in your function for a solution that is no good: `raise tl.Invalid("buckles")`.
+    """Raise it in your function to reject a solution: `raise tl.Invalid("buckles")`.
 
-    It is counted by that reason. Choose few, fixed reasons: a number in the text makes as many as there are solutions.
+    The solution is counted under that reason. Use a few fixed reasons: a number in the text would make each one
+    different.
     """
 
     @property
@@ -55,9 +56,9 @@ def reason_of(error: BaseException) -> str:
 class Evaluation:
     """The result of evaluating n solutions.
 
-    `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive;
-    `reasons` maps its index to why. Its fitness and features are NaN. `first_error` is the traceback of the first
-    exception in a user's function, or empty. `records` are what the problem tells beside (see `spaces.records`).
+    `fitness` (n,), `features` (n, d) in feature units, `valid` (n,). An invalid row never enters an archive; `reasons`
+    maps its index to why. Its fitness and features are NaN. `first_error` is the traceback of the first exception in a
+    user's function, or empty. `records` are what else the problem records (see `spaces.records`).
     """
 
     fitness: npt.NDArray[np.float64]
@@ -94,7 +95,7 @@ class Evaluation:
 
     @classmethod
     def joined(cls, parts: Sequence[Evaluation]) -> Evaluation:
-        """The evaluations of consecutive rows as one; of at least one part."""
+        """The evaluations of consecutive rows as one; expects at least one part."""
         reasons, start = {}, 0
         for part in parts:
             reasons.update({start + i: reason for i, reason in part.reasons.items()})

@@ -129,7 +129,7 @@ def _tessellation(
         if given.fingerprint() == described["fingerprint"]:
             return given
         if not changed:
-            raise ValueError("this archive was made on another tessellation than the one given")
+            raise ValueError("this archive was made on a different tessellation from the one given")
     if described["kind"] == "voronoi" and "centroids" not in described:
         beside = path.parent / "centroids.parquet"
         if beside.exists():

@@ -196,7 +196,8 @@ class HistoryFolder:
             if len(table) < n_tail or about["after"] != self._before:
                 raise ValueError(
                     f"{self._part(self._number)}: expected {n_tail:,} evaluations that follow {self._number:,} full "
-                    f"parts, as the run's checkpoint counts them; restore it, or begin anew with start={str(run)!r}"
+                    f"parts, as the run's checkpoint counts them; restore it, or start another run with "
+                    f"start={str(run)!r}"
                 )
             self._tail = table.slice(0, n_tail).replace_schema_metadata(None)
         self.rows = EvaluatedRows(kind, self._size - n_tail)
@@ -304,7 +305,7 @@ def _full_size(about: dict[str, Any], path: Path) -> int:
     full, rows = about.get("full"), about.get("rows")
     named = isinstance(about["history"], int) and _part(path.parent, about["history"]) == path
     if not (named and isinstance(full, int) and isinstance(rows, int) and 1 <= rows <= full):
-        raise ValueError(f"{path}: damaged, or of another place; restore it")
+        raise ValueError(f"{path}: damaged, or moved from elsewhere; restore it")
     return full
 
 
@@ -340,7 +341,7 @@ def load_history(folder: str | Path, columns: Sequence[str] | None = None) -> py
 
     run = Path(folder)
     if not (run / HISTORY).is_dir():
-        raise ValueError(f"{run}: no history is here; expected the folder of a run that was started with history=True")
+        raise ValueError(f"{run}: no history here; expected the folder of a run that was started with history=True")
     search = read_about(run / "archive.parquet").get("search")  # before the parts, which it counts
     tables, after = [], ""
     for file in _parts(run / HISTORY):

@@ -44,7 +44,7 @@ class _OneAtATime:
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
             raise RuntimeError(
-                "archive: another thread is changing it; give each thread an archive of its own and merge them, "
+                "archive: another thread is changing it; give each thread its own archive and merge them, "
                 "or guard it with a lock"
             )
 
@@ -104,7 +104,7 @@ class EliteRows:
             and self._solutions.dtype == self.dtype
             and len(rows) == (len(keys) or self.n_niches)
         ):
-            raise ValueError("archive: its arrays were replaced or resized; change an archive only by its methods")
+            raise ValueError("archive: its arrays were replaced or resized; change an archive only through its methods")
         need = min(self._n + n, self.n_niches)
         if need > len(self._fitness):
             size = min(max(need, 2 * len(self._fitness), 256), self.n_niches)

@@ -46,9 +46,9 @@ def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None 
     """Mean distance to the nearest neighbour over the largest such distance, in (0, 1]; the s of the paper.
 
     `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means
-    perfectly even. `p` is the order of the Minkowski distance, the shorter way round along periodic features and 1
-    between different labels. None where it is not defined: fewer than two points, all distances 0, or one too large for
-    a number.
+    perfectly even. `p` is the order of the Minkowski distance, the shorter arc along periodic features and 1 between
+    different labels. None if it is not defined: fewer than two points, all distances 0, or a distance too large for a
+    float.
     """
     kinds = None
     if isinstance(points, Archive):
@@ -111,8 +111,8 @@ def project(
 ) -> Archive:
     """The archive's elites in the niches of another tessellation, the best of each niche kept.
 
-    Archives of different tessellations become comparable on a common one; the bounds of the features may differ. Where
-    it has other features (another descriptor of the same task), give the `problem` that has them: the elites are
+    Archives of different tessellations become comparable on a common one; the bounds of the features may differ. If it
+    has other features (another descriptor of the same task), pass the `problem` that computes them: the elites are
     evaluated again. Raises ValueError if the features differ in their names or labels and no such problem is given.
 
     Example:

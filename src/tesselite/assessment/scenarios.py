@@ -45,11 +45,11 @@ _CHECKED = 3  # elites of each setting that a file has, evaluated again to see i
 
 @dataclass(frozen=True)
 class Assessment:
-    """Fitness of m elites in each setting, and of how many they were drawn.
+    """Fitness of m elites in each setting, and the size of the archive they were drawn from.
 
     `niches` (m,); `fitness` maps "training" and each scenario, in order, to (m,) values, NaN where the evaluation was
-    invalid. `elites` is the size of the archive, `changed` the number of the m whose training fitness is not the one
-    the archive stores (0 for a deterministic problem).
+    invalid. `elites` is the size of the archive, `changed` the number of the m whose training fitness differs from the
+    archive's (0 for a deterministic problem).
     """
 
     problem: str
@@ -137,7 +137,7 @@ class Assessment:
 
     @classmethod
     def load(cls, path: str | Path) -> Assessment:
-        """Read a file that `save` wrote; ValueError if it is another or damaged."""
+        """Read a file that `save` wrote; ValueError if it is not one or damaged."""
         path = Path(path)
         try:
             table, about = read_parquet(path)
@@ -159,9 +159,9 @@ class Assessment:
             if not is_intact(about, found._checked_columns(), older=about["format"] == 1):
                 raise ValueError("damaged (its content is not what was written)")
         except ValueError as error:
-            raise ValueError(f"{path}: {error}; remove it to assess anew") from None
+            raise ValueError(f"{path}: {error}; remove it to assess again") from None
         except (LookupError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: damaged ({type(error).__name__}: {error}); remove it to assess anew") from None
+            raise ValueError(f"{path}: damaged ({type(error).__name__}: {error}); remove it to assess again") from None
         return found
 
 
@@ -237,11 +237,12 @@ def assess(
 ) -> Assessment:
     """Evaluate the elites of an archive again, in the training setting and in every scenario of the problem.
 
-    Of more than `at_most` elites so many are drawn at random by `seed`. `scenarios` chooses some; all by default. With
-    `out` the result is saved after each setting, and a later call goes on where an earlier one was stopped; settings
-    in which a few elites now have another fitness, because the problem was changed, are assessed anew. `on_assessed` is
-    called with the evaluations done and those to do. `spec` is the problem's name in the file. `workers`, `retries`
-    and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or not of this problem.
+    If there are more than `at_most` elites, that many are drawn at random with `seed`. `scenarios` selects some; all by
+    default. With `out` the result is saved after each setting, and a later call continues where an earlier one stopped;
+    settings in which a few re-evaluated elites have another fitness, because the problem has changed, are assessed
+    again. `on_assessed` is called with the number of evaluations done and the total. `spec` is the problem's name in
+    the file. `workers`, `retries` and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or
+    not of this problem.
 
     Example:
         >>> import tesselite as tl

@@ -46,9 +46,9 @@ def key(seed: int, purpose: Purpose) -> np.uint64:
 
 
 def evaluation_seeds(seed: int, evaluations: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """What a function that asks for a `seed` is given in these evaluations (n,) of a run with this seed, from 0 on.
+    """The seeds that a function with an argument `seed` receives in these evaluations (n,) of a run with this seed.
 
-    Whole numbers from 0 to 2^31 - 1, which every library takes for a seed.
+    Evaluations are counted from 0. The seeds are whole numbers from 0 to 2^31 - 1, which every library accepts.
 
     Example:
         >>> import tesselite as tl

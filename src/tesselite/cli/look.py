@@ -206,7 +206,7 @@ def _archive_lines(archive: Archive) -> list[tuple[str, str]]:
         lines.append(
             (
                 "fitness",
-                f"best {archive.best_fitness:.6g}, mean {archive.mean_fitness:.6g} ({archive.direction}imised)",
+                f"best {archive.best_fitness:z.6g}, mean {archive.mean_fitness:z.6g} ({archive.direction}imised)",
             )
         )
     if archive.qd_score == 0.0 and len(archive):

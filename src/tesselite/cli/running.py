@@ -273,7 +273,7 @@ def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None
         if not run.archive.has_niches:
             filled = f"{len(run.archive):,} solutions kept, without niches"
         typer.echo(
-            f"{filled}, best fitness {'-' if best is None else f'{best:.6g}'}, {figures['evaluations']:,} evaluations "
+            f"{filled}, best fitness {'-' if best is None else f'{best:z.6g}'}, {figures['evaluations']:,} evaluations "
             f"in {run.seconds_search:.1f} s of search"
             + (f" (and {rest:.1f} s for niches, compilation and files)" if rest >= 1.0 else "")
         )

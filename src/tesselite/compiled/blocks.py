@@ -124,10 +124,10 @@ class Lookup(NamedTuple):
 
 
 def lookup(find: Callable[..., None], floats: npt.ArrayLike = (), ints: npt.ArrayLike = ()) -> Lookup:
-    """How a tessellation of yours finds niches inside of the compiled search loop.
+    """How your own tessellation finds niches inside the compiled search loop.
 
     `find(points, floats, ints, niches)`, compiled by Numba's `@njit`, fills niches (n,) for unit-scaled points (n, d),
-    which may be out of bounds; `floats` and `ints`, each (m,), are tables of yours that it must not change.
+    which may be out of bounds; `floats` and `ints`, each (m,), are your own tables, which it must not change.
     """
     if not hasattr(find, "py_func"):
         raise TypeError(f"lookup: expected a function compiled by Numba's @njit, got {find!r:.80}")

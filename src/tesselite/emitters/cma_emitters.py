@@ -133,7 +133,7 @@ class Cma(Emitter):
         if n > self.batch_size:
             raise ValueError(
                 f"batch_size: expected at most {self.batch_size} = {self.emitters} emitters x {self.batch}, got {n}; "
-                "give smaller batches, or the emitter more emitters"
+                "use smaller batches, or more emitters"
             )
         started = self._at % self.batch
         if n > self.batch_size - started:
@@ -414,15 +414,15 @@ def cma_mae(
     anti: bool = True,
     threshold_min: float | None = None,
 ) -> Emitter:
-    """CMA-MAE: strategies of CMA-ES that climb what exceeds slowly rising thresholds; the best for long runs.
+    """CMA-MAE: strategies of CMA-ES that maximise the improvement over slowly rising thresholds; best for long runs.
 
     `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
     strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
     its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. For short runs with two
     or three features `alpha=0.1, cm=1, anti=False` is often best; with many features it fails. `covariance` is "full"
     (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
-    is where thresholds begin, the least fitness of interest: by default the problem's floor; while no elite is better
-    than that, as far below the worst elites (the 5 % quantile) as the best is above them, at most.
+    is where thresholds begin, the lowest fitness of interest: by default the problem's floor or, without a floor or
+    while no elite exceeds it, a value as far below the worst elites (the 5 % quantile) as the best is above them.
     """
     return CmaMae(
         alpha=alpha,
@@ -448,10 +448,10 @@ def cma_me(
     mirrored: bool = False,
     anti: bool = False,
 ) -> Emitter:
-    """CMA-ME: strategies of CMA-ES that rank what is new before what is better, and begin anew when nothing is either.
+    """CMA-ME: strategies of CMA-ES that rank new solutions before improved ones, and restart when there are neither.
 
-    `kind` "improvement" ranks by improvement, "random_direction" by the way along a random direction in feature space,
-    and "optimizing" by fitness alone. The others are those of `cma_mae`; the defaults are as published.
+    `kind` "improvement" ranks by improvement, "random_direction" by the distance along a random direction in feature
+    space, and "optimizing" by fitness alone. The other arguments are those of `cma_mae`; the defaults are as published.
     """
     return CmaMe(
         kind=kind,

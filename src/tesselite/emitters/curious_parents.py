@@ -79,7 +79,7 @@ class Curiosity(Emitter):
 
 
 def curiosity(variation: Variation | None = None) -> Emitter:
-    """Parents whose offspring did well are drawn more often; varied by an operator, None: the default of the space.
+    """Draws parents whose offspring did well more often; varies them with an operator (None: the default of the space).
 
     Example:
         >>> import tesselite as tl

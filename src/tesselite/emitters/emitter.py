@@ -20,10 +20,10 @@ OWN_EMITTER = "own emitter"  # likewise
 
 
 class Emitter(ABC):
-    """Which solutions to try next. A search makes itself a copy of the emitter that it is given.
+    """Chooses which solutions to try next. A search works on a copy of the emitter that it is given.
 
-    `asynchronous` and `islands` say whether it works there: asynchronously it is asked again before it was told of all
-    that it gave, and on islands each has a copy that the others do not know of.
+    `asynchronous` and `islands` say whether it works there: in an asynchronous run it is asked again before it has
+    received all earlier results, and each island has its own independent copy.
     """
 
     asynchronous = False
@@ -36,11 +36,11 @@ class Emitter(ABC):
     seed: int
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space; called once, before anything else. ValueError if it cannot be."""
+        """Prepare for a search over this space; called once, first of all. ValueError if it is not supported."""
         self.space, self.seed = space, seed
 
     def generator(self, first: int) -> np.random.Generator:
-        """Randomness for the batch that starts with evaluation `first`: the same whatever happened in between."""
+        """Randomness for the batch that starts with evaluation `first`: independent of what happened before."""
         return generator(self.seed, Purpose.EMITTER, first)
 
     @abstractmethod
@@ -51,7 +51,7 @@ class Emitter(ABC):
         """
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:  # noqa: B027
-        """Take in what became of solutions, after they were inserted; random ones of the beginning too."""
+        """Receive the results of solutions after they were inserted, including the initial random ones."""
 
     def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:  # noqa: B027
         """The search has other niches now: elites of the niches `before` (m,) are in `after` (m,), others are gone.
@@ -60,7 +60,7 @@ class Emitter(ABC):
         """
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """All that it remembers, as named arrays; a checkpoint keeps them."""
+        """Its whole state as named arrays, stored in checkpoints."""
         return {}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027

@@ -223,9 +223,10 @@ def mixture(shares: Mapping[Emitter, float]) -> Emitter:
 
 
 def bandit(emitters: Sequence[Emitter]) -> Emitter:
-    """Several emitters, of which each batch is given to the one with the best outlook (UCB1).
+    """Several emitters; each batch comes from the most promising one (UCB1).
 
-    The reward is the share of an emitter's solutions that entered the archive, averaged over some 200 batches. It sees
-    quick gains only, so it neglects emitters that pay in the long run, as `cma_mae` does: prefer a `mixture` there.
+    The reward is the share of an emitter's solutions that entered the archive, averaged over about 200 batches. It only
+    sees quick gains, so it neglects emitters that pay off in the long run, such as `cma_mae`: prefer a `mixture` for
+    those.
     """
     return Bandit(emitters)

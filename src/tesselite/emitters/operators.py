@@ -175,7 +175,7 @@ class OwnOperator(Operator):
 def operator(
     *, n_parents: int = 1, uniforms: int | None = None, normals: int | None = None
 ) -> Callable[[Any], OwnOperator]:
-    """Turn a function compiled by Numba's `@njit` into an operator that runs inside of the compiled search loop.
+    """Turn a function compiled by Numba's `@njit` into an operator that runs inside the compiled search loop.
 
     Use it as a decorator. The function gets parents (n_parents, width), low and high (width,), and random numbers for
     this child alone: `random.uniform` in [0, 1) and standard `random.normal`, width + 1 of each unless `uniforms` and
@@ -221,7 +221,7 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
 
 
 def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = "clip") -> Operator:
-    """Polynomial mutation: each value moves with this probability, the less the larger eta.
+    """Polynomial mutation: each value moves with this probability, by smaller steps for larger eta.
 
     Deb and Goyal, "A combined genetic adaptive search (GeneAS) for engineering design", 1996.
     """
@@ -310,7 +310,7 @@ def _imported(text: str) -> Operator:
     try:
         found = import_name("variation", text)
     except ValueError as error:
-        raise ValueError(f"{error}; expected one of {', '.join(_BY_NAME)}, or module:name of yours") from error
+        raise ValueError(f"{error}; expected one of {', '.join(_BY_NAME)}, or your own as module:name") from error
     if not isinstance(found, Operator):
         raise ValueError(
             f"variation: {text} is not an operator; decorate an @njit function with @tesselite.variation.operator()"

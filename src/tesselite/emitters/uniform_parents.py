@@ -41,7 +41,7 @@ def offspring_of(variation: Variation, parents: Rows, space: SolutionSpace, rng:
         children = space.validate(children)
     except ValueError as error:
         raise ValueError(
-            f"variation: {error}; an operator of yours must stay inside the space, for instance by np.clip"
+            f"variation: {error}; your operator must stay inside the space, for instance with np.clip"
         ) from None
     if len(children) != n:
         raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
@@ -109,5 +109,5 @@ class Uniform(Emitter):
 
 
 def uniform(variation: Variation | None = None) -> Emitter:
-    """Parents drawn uniformly from all elites, varied by an operator or a function; None: the default of the space."""
+    """Draws parents uniformly from all elites; varies them with an operator (None: the default of the space)."""
     return Uniform(variation)

@@ -69,7 +69,7 @@ def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Si
         row = state.out.get(logged.result.number)
         if row is not None and not logged.is_of(row):
             raise ValueError(
-                f"evaluations.log: result {search.evaluations} is of another solution than the one that is bred here; "
+                f"evaluations.log: result {search.evaluations} belongs to a solution other than the one produced here; "
                 "expected the variation and the seed that the run began with, and the log as it was written"
             )
         state.tell(logged.result)
@@ -111,7 +111,7 @@ class Asynchronous(OnWorkers):
         if len(logged) < done:
             raise ValueError(
                 f"evaluations.log: expected the {done} results that are in the checkpoint, found {len(logged)}; "
-                "the archive is whole and can be read, but the run cannot go on without its log"
+                "the archive is complete and can be read, but the run cannot continue without its log"
             )
         replay(search, logged[done:], events.changes(BUDGET, planned), events.changes(WINDOW))
 

@@ -77,7 +77,7 @@ class Events:
         """Take in what a file says has happened; ValueError or LookupError if it cannot have."""
         last = self._events[-1]["at"] if self._events and event["event"] == self._events[-1]["event"] else 0
         if not (isinstance(event["event"], str) and is_whole(event["at"], last) and is_whole(event.get("value", 1), 1)):
-            raise ValueError(f"strange event {event!r}")
+            raise ValueError(f"unknown event {event!r}")
         self._events.append(event)
 
     def record(self, event: str, at: int, **about: Any) -> None:

@@ -144,8 +144,8 @@ class OnWorkers(Execution):
         for name in ("recycle_after", "worker_memory"):
             if getattr(self, name) is not None and not isinstance(self.workers, int | None):
                 raise ValueError(
-                    f"{name}: only for processes of our own, as in workers=4 (--workers 4); an executor or a Dask "
-                    "cluster has settings of its own: max_tasks_per_child, --memory-limit and --lifetime"
+                    f"{name}: only for worker processes, as in workers=4 (--workers 4); an executor or a Dask "
+                    "cluster has its own settings: max_tasks_per_child, --memory-limit and --lifetime"
                 )
 
     def open(self) -> AbstractContextManager[Workers | None]:

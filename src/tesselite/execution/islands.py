@@ -119,9 +119,12 @@ class Islands(OnWorkers):
         if self.exchange is not None:
             store(self, "exchange", checked_count("exchange", self.exchange))
         if self.recycle_after is not None:
-            raise ValueError("recycle_after: islands evaluate inside of their search; expected none, or worker_memory")
+            raise ValueError(
+                "recycle_after: not valid with islands, which evaluate inside their search; leave it out, "
+                "or use worker_memory"
+            )
         if self.timeout is not None:
-            raise ValueError("timeout: islands evaluate inside of their search; expected none")
+            raise ValueError("timeout: not valid with islands, which evaluate inside their search; leave it out")
 
     def settled(self, evaluations: int) -> Islands:
         """With the number of evaluations between exchanges: 20 exchanges in all unless it was given."""
@@ -153,7 +156,7 @@ class Islands(OnWorkers):
         numbers = itertools.count()
         while search.evaluations < evaluations:
             if search.archive.tessellation is not tessellation:
-                raise ValueError("change_tessellation: islands need the same niches from beginning to end")
+                raise ValueError("change_tessellation: islands need fixed niches")
             first = search.evaluations
             share = min(self.exchange, -(-(evaluations - first) // self.n))
             elites = search.archive.in_order_of_filling()

@@ -129,8 +129,8 @@ class EvaluationLog:
         n = int(np.argmin(np.append(whole, False)))
         if whole[n:].any():
             raise ValueError(
-                f"{self.file}: damaged in record {n} of {len(records)}; without this file a run in batches goes on "
-                "from its checkpoint, an asynchronous one cannot go on"
+                f"{self.file}: damaged in record {n} of {len(records)}; without this file a run in batches "
+                "continues from its checkpoint, an asynchronous one cannot continue"
             )
         self._last = int(records["number"][:n].max(initial=-1))
         self._check = checks[n - 1] if n else 0

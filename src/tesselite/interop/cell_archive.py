@@ -452,7 +452,7 @@ def _annealing(given: Common, dtype: np.dtype[Any]) -> tuple[Array, Array]:
     """The learning rate and the least threshold; ValueError for one without the other."""
     rate, least = given.get("learning_rate"), given.get("threshold_min", -np.inf)
     if rate is None and least != -np.inf:
-        raise ValueError("threshold_min: expected learning_rate beside it (CMA-MAE), got none")
+        raise ValueError("threshold_min: only valid together with learning_rate (CMA-MAE)")
     rate = 1.0 if rate is None else rate
     if least == -np.inf and rate != 1.0:
         raise ValueError(f"threshold_min: expected a number beside learning_rate={rate:g}, got -inf")

@@ -45,10 +45,10 @@ def read(
     """An archive from a file of another library: "pyribs", "qdax", "pymap_elites" or "sferes2".
 
     The source is a CSV file or a data frame (pyribs), a repertoire, its folder or a prefix (QDax), or a `.dat` file.
-    Solutions go into the `niches`, where the best of each stays; into the very niches that the file numbers (cells of
-    pyribs and sferes2) each as it is there. QDax's files hold their niches: without `niches`, every solution stays in
-    its own, and `features` gives these names and bounds. `negate` turns fitness that was
-    negated to be maximised back into costs. ValueError, with the name of the file, for what is not such a file.
+    Solutions go into the `niches`, where the best of each stays; if these are the niches that the file numbers (cells of
+    pyribs and sferes2), each solution stays in its own. QDax's files hold their niches: without `niches`, every solution
+    stays in its own, and `features` gives these names and bounds. `negate` turns fitness that was negated to be
+    maximised back into costs. ValueError, with the name of the file, if it is not such a file.
 
     Example:
         >>> import tesselite as tl
@@ -94,9 +94,9 @@ def read_table(
 def write(archive: Archive, path: str | Path, format: str, *, negate: bool = False, lossy: bool = False) -> Path:  # noqa: A002
     """Write an archive for another library, in full precision; returns the path.
 
-    That is a CSV file (pyribs), a folder (QDax), or a `.dat` file; for pymap_elites, the centroids of a CVT are
-    written beside it. These libraries maximise fitness: `negate` is for an archive that minimises it. ValueError for
-    what the format cannot hold, records and labels, unless `lossy` leaves that out. Names are never kept.
+    That is a CSV file (pyribs), a folder (QDax), or a `.dat` file; for pymap_elites, the centroids of a CVT are written
+    beside it. These libraries maximise fitness: `negate` is for an archive that minimises it. ValueError for records
+    and labels that the format cannot hold, unless `lossy` leaves them out. Names are never kept.
     """
     _check_format(format)
     _WRITERS[format](archive, Path(path), negate, lossy)

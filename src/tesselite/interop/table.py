@@ -53,7 +53,9 @@ class Table:
         if niches is None:
             niches = self._own_niches(features)
         elif features is not None:
-            raise ValueError("features: expected them with the niches of the file only; these niches have their own")
+            raise ValueError(
+                "features: only valid with the niches of the file; the given niches have their own features"
+            )
         if niches.space.n != self.features.shape[1]:
             raise ValueError(f"niches: expected niches of {self.features.shape[1]} features, got {niches.space.n}")
         fitness = -self.fitness if negate else self.fitness

@@ -36,7 +36,7 @@ def read_trials(out: Path) -> list[dict[str, Any]]:
             except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise ValueError(f"{file}: damaged ({error}); remove it") from None
     if not rows:
-        raise ValueError(f"{out}: no trials of this study are here")
+        raise ValueError(f"{out}: contains no trials of this study")
     return rows
 
 

@@ -38,12 +38,12 @@ class Problem(ABC):
     """Solutions that have a fitness and features, and how to evaluate a batch of them.
 
     `direction` says whether a higher ("max") or a lower ("min") fitness is better. `floor` is the worst fitness that
-    counts: the QD score sums by how much elites are better than it. `scenarios` are held-out settings in which an
+    counts: the QD score sums how much better than it the elites are. `scenarios` are held-out settings in which an
     archive can be assessed after the search. `spec` is the text by which `tesselite.problems.by_name` finds it in any
-    process, if there is one. `variant` tells it from others of the same name and spaces (a robot that lacks a leg),
-    so that no run is continued with another one; empty for the usual one. `y_down` says that pictures of two features
-    let the second grow downwards, as in the coordinates of a screen. `records` are what an evaluation tells beside
-    fitness and features, kept with each elite. A problem that is `seeded` is evaluated by `evaluate_seeded`.
+    process, if there is one. `variant` distinguishes it from others with the same name and spaces (a robot without a
+    leg), so that no run is continued with the wrong one; empty by default. If `y_down` is True, the second of two
+    features grows downwards in pictures, as on a screen. `records` are what an evaluation returns besides fitness and
+    features, stored with each elite. A problem that is `seeded` is evaluated by `evaluate_seeded`.
     """
 
     name: str
@@ -68,11 +68,11 @@ class Problem(ABC):
     ) -> Evaluation:
         """Evaluate one row or (n, width) rows, in the training setting or in a named scenario.
 
-        `seeds` (n,) are for a function that asks for one, as `tesselite.evaluation_seeds` gives those of a run; by
-        default they are derived from the rows.
+        `seeds` (n,) are for a function that takes one (`tesselite.evaluation_seeds` gives those of a run); by default
+        they are derived from the rows.
 
         Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
-        fails is invalid in the result; it raises nothing.
+        fails is invalid in the result and does not raise.
         """
         if scenario is not None and scenario not in self.scenarios:
             known = ", ".join(repr(s) for s in self.scenarios) or "none"
@@ -81,7 +81,7 @@ class Problem(ABC):
         if seeds is not None:
             seeds = np.asarray(seeds)
             if not self.seeded:
-                raise ValueError(f"seeds: expected none, since {self.name} does not ask for a seed")
+                raise ValueError(f"seeds: expected none, since {self.name} takes no seed")
             if seeds.shape != (len(rows),) or seeds.dtype.kind not in "iu":
                 raise ValueError(f"seeds: expected whole numbers ({len(rows)},), got {seeds.shape} of {seeds.dtype}")
         return self.evaluate_checked(rows, scenario, threads, seeds)
@@ -89,11 +89,11 @@ class Problem(ABC):
     def evaluate_checked(
         self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None = None
     ) -> Evaluation:
-        """`evaluate_rows`, which may be anyone's; ValueError if its result is not an evaluation of these rows."""
+        """`evaluate_rows`, with its result checked: ValueError if it is not an evaluation of these rows."""
         return checked(self.evaluate_seeded(rows, scenario, threads, seeds), len(rows), self.features.n)
 
     def seeds_in(self, seed: int, numbers: npt.ArrayLike) -> Seeds | None:
-        """The seeds of these evaluations of a run with this seed; None if nobody asks for them."""
+        """The seeds of these evaluations of a run with this seed; None if the problem takes none."""
         return evaluation_seeds(seed, numbers) if self.seeded else None
 
     def evaluate_seeded(self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None) -> Evaluation:
@@ -105,7 +105,7 @@ class Problem(ABC):
         """Evaluate rows that are known to be of `self.solutions`; what the search calls."""
 
     def hint(self, reasons: Mapping[str, int]) -> str:
-        """A line for a user all of whose evaluations were invalid for these reasons, if it may help; else empty."""
+        """Advice for a user whose evaluations were all invalid for these reasons; empty if there is none."""
         return ""
 
     draw_scenario: DrawScenario | None = None
@@ -119,7 +119,7 @@ class Problem(ABC):
         return []
 
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
-        """What the interactive page draws of these elites, (m, width); empty if it shows the rows as they are.
+        """What the interactive page draws of these elites, (m, width); empty to show the values as bars.
 
         "kind" names the drawing: "posture", "trajectory", or one of your own that the JavaScript in "script" draws (see
         docs/report.md). "per_elite" lists the entries that are arrays with a row for each elite; other entries hold for

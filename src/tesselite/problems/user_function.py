@@ -190,7 +190,7 @@ def _asks_for_seed(function: Callable[..., Any], has_scenarios: bool) -> bool:
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     asking = [i for i, one in enumerate(parameters) if i and one.name == "seed" and one.kind in by_name]
     if asking and has_scenarios and asking[0] == 1 and parameters[1].kind is by_name[0]:
-        raise ValueError("scenarios: the second argument of the function is the scenario; expected seed behind it")
+        raise ValueError("scenarios: the second argument of the function is the scenario; expected seed after it")
     return bool(asking)
 
 
@@ -328,7 +328,7 @@ def problem(
     and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
     compiled function -1, or the scenario's number). `outside` is that of `FeatureSpace`. A function that is not
     compiled may raise `tesselite.Invalid(reason)`, and may have an argument `seed` for its own randomness: a whole
-    number (an array (n,) with `batch=True`) that depends on the run's seed and the evaluation's number alone.
+    number (an array (n,) with `batch=True`) that depends only on the run's seed and the evaluation's number.
 
     With `records`, such as {"mass": float, "label": str, "path": (100, 2)}, it returns a third value, a mapping or a
     tuple of these (arrays (n, ...) with `batch=True`; a tuple of numbers from a compiled function), kept with elites.
@@ -344,7 +344,7 @@ def problem(
     if not isinstance(features, FeatureSpace):
         features = FeatureSpace(features, outside="nearest" if outside is None else outside)
     elif outside is not None:
-        raise ValueError("outside: expected none beside a FeatureSpace; give it to that one")
+        raise ValueError("outside: not valid together with a FeatureSpace; pass it to the FeatureSpace")
     statement = Statement(solutions, features, direction, floor, scenarios, Records(records))
 
     def make(function: Callable[..., Any]) -> Problem:
@@ -354,7 +354,7 @@ def problem(
             return FunctionProblem(function, statement, batch=batch, name=name)
         if _asks_for_seed(function.py_func, has_scenarios=False):
             raise ValueError(
-                "seed: a compiled function cannot ask for one; leave @njit out (a compiled function may be called "
+                "seed: a compiled function cannot take one; leave @njit out (a compiled function may be called "
                 "from it), or derive the randomness from the solution"
             )
         if batch:

@@ -62,7 +62,7 @@ class Watched:
     def _read(self) -> None:
         if not (self.folder / "settings.json").exists():
             self._run = None
-            message = f"There is no run in {self.folder} yet. This page shows it as soon as it begins."
+            message = f"There is no run in {self.folder} yet. It is shown here as soon as it starts."
             self._document = {"made_by": __version__, "runs": [], "message": message}
             self._arrays = PackedArrays()
             return
@@ -78,7 +78,7 @@ class Watched:
         self._document, self._arrays = document_of([self._run], with_views=False)
         if self._run.state == "stopped":
             self._document["message"] = (
-                "This run is no longer active, and not finished: it was stopped or killed. Continue it with: "
+                "This run is not finished and no longer active: it was stopped or killed. Continue it with: "
                 f"{self._run.plan.how_to_resume(self.folder)}"
             )
 
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             host, asked = urlsplit(f"//{self.headers.get('Host', '')}").hostname, urlsplit(self.path)
         except ValueError:  # a bracket without its other
-            self._send(HTTPStatus.BAD_REQUEST, b"this is no address\n", "text/plain")
+            self._send(HTTPStatus.BAD_REQUEST, b"bad request\n", "text/plain")
             return
         if self.server.loopback and host not in _LOOPBACK:
             self._send(HTTPStatus.FORBIDDEN, b"this server answers only to the machine it runs on\n", "text/plain")

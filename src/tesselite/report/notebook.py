@@ -70,7 +70,7 @@ def show(archive: Archive, problem: Problem | None = None) -> Path | None:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    return "" if value is None else f"{value:z.6g}"
 
 
 def _picture(archive: Archive) -> str:

@@ -21,6 +21,7 @@ _FEWEST_ELITES = 3
 _POINTS_SHOWN = 20_000
 _POINTS_AS_VECTORS = 2_000  # in SVG and PDF; more are an image, which programs open faster
 _MOST_BARS = 40
+_SMALL_INCHES, _SMALL_FONT = 1.4, 6.5  # panels narrower than this have shorter labels, in points
 _BAR_COLOUR = "#8a8a8a"
 _NAMES_SHOWN = 3
 
@@ -52,7 +53,9 @@ def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: C
     """
     order = best_on_top(archive, _POINTS_SHOWN)
     n = len(components.shares)
-    labels = [f"component {i + 1}\n{_percent(share)} of variance" for i, share in enumerate(components.shares)]
+    small = _are_small(axes)
+    words = ("comp.", "") if small else ("component", " of variance")
+    labels = [f"{words[0]} {i + 1}\n{_percent(share)}{words[1]}" for i, share in enumerate(components.shares)]
     limits = [_limits(components.places[:, i]) for i in range(n)]
     shown: Any = None
     for row in range(n):
@@ -62,13 +65,17 @@ def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: C
                 ax.set_axis_off()
                 continue
             ax.set(xlim=limits[column])
-            ax.locator_params(nbins=4)
+            if small:
+                ax.tick_params(labelsize=_SMALL_FONT)
+                ax.xaxis.label.set_size(_SMALL_FONT)
+                ax.yaxis.label.set_size(_SMALL_FONT)
+            ax.locator_params(nbins=2 if small else 4)
             if row == n - 1:
                 ax.set_xlabel(labels[column])
             else:
                 ax.tick_params(labelbottom=False)
             if column == row:
-                _draw_histogram(ax, components.places[:, row])
+                _draw_histogram(ax, components.places[:, row], counts=not small)
                 continue
             shown = ax.scatter(
                 components.places[order, column],
@@ -95,6 +102,10 @@ def add_corner_bar(axes: Any, shown: Any, colouring: Colouring) -> None:
     corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
     corner.set_in_layout(False)  # there is room; the columns shall not make more
     colouring.add_bar(corner, shown, ax=None, cax=corner, orientation="horizontal")
+    corner.locator_params(axis="x", nbins=4 if wide and not _are_small(axes) else 2)
+    if _are_small(axes):
+        corner.tick_params(labelsize=_SMALL_FONT)
+        corner.xaxis.label.set_size(_SMALL_FONT)
 
 
 def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:
@@ -104,9 +115,17 @@ def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:
     return held, _weights(archive.tessellation.space.names, components)
 
 
-def _draw_histogram(ax: Any, places: npt.NDArray[np.float64]) -> None:
-    """How many elites are where along a component; the count stands on the right, where there is room."""
+def _are_small(axes: Any) -> bool:
+    """Whether labels have to be short."""
+    return bool(axes[0, 0].get_window_extent().width < _SMALL_INCHES * axes[0, 0].figure.dpi)
+
+
+def _draw_histogram(ax: Any, places: npt.NDArray[np.float64], *, counts: bool) -> None:
+    """The distribution of elites along a component; their number is on the right, or nowhere without `counts`."""
     ax.hist(places, bins=int(np.clip(np.sqrt(len(places)), 5, _MOST_BARS)), color=_BAR_COLOUR)
+    if not counts:
+        ax.set_yticks([])
+        return
     ax.spines[["left", "right"]].set_visible((False, True))
     ax.yaxis.tick_right()
     ax.yaxis.set_label_position("right")

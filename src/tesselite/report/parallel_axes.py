@@ -38,9 +38,9 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     chosen = most_varied(unit, _AXES_SHOWN) if features is None else [names.index(name) for name in features]
     order = best_on_top(archive, _LINES_SHOWN)
     unit = unit[order][:, chosen]
-    x = np.broadcast_to(np.arange(len(chosen), dtype=float), unit.shape)
+    x = np.arange(len(chosen), dtype=float) if len(chosen) > 1 else np.array([-0.03, 0.03])  # of one axis, a dash each
     lines = LineCollection(
-        list(np.stack([x, unit], axis=2)),
+        list(np.stack(np.broadcast_arrays(x, unit), axis=2)),
         array=colouring.values[order],
         linewidths=0.5,
         alpha=0.5,

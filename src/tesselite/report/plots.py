@@ -31,7 +31,7 @@ from tesselite.report.curves import (
     over_evaluations,
     share_label,
 )
-from tesselite.report.pair_plots import add_corner_bar, draw_pairs, pair_components
+from tesselite.report.pair_plots import add_corner_bar, draw_pairs, pair_components, pairs_size
 from tesselite.report.parallel_axes import draw_parallel
 from tesselite.report.style import LINES
 from tesselite.report.texts import unit_of, with_unit
@@ -79,8 +79,8 @@ def archive(
 
     `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
     (fitness, evaluation, a feature, ...) or a value for each elite in niche order; `cmap`, `vmin` and `vmax` are those
-    of matplotlib. The axes are in the units of the features, so that you can draw on top. `y_down` lets the second of
-    two features grow downwards. Returns the axes.
+    of matplotlib. The axes are in the units of the features, so that you can draw on top. With `y_down` the second of
+    two features grows downwards. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
@@ -114,7 +114,7 @@ def parallel_axes(
     """Draw a line for each elite across its features, the best on top; returns the axes.
 
     `features` are the axes, in this order; by default all, or the 24 that vary most. At most 2,000 elites are drawn,
-    evenly taken from worst to best. The other arguments are those of `archive`.
+    evenly sampled from worst to best. The other arguments are those of `archive`.
     """
     shown = _archive_of(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
@@ -145,7 +145,7 @@ def pairs(
     components = pair_components(shown)
     if components is None:
         raise ValueError("pairs: expected at least three elites that differ in their features")
-    axes = _panels(_axes(ax), len(components.shares))
+    axes = _panels(_axes(ax, pairs_size(components)), len(components.shares))
     drawn = draw_pairs(axes, shown, components, colouring)
     if colorbar:
         add_corner_bar(axes, drawn, colouring)
@@ -184,7 +184,7 @@ def progress(
 def emitters(source: Source, ax: Axes | None = None) -> Axes:
     """Draw how many of a run's elites each emitter of a mixture or a bandit had found, over evaluations, stacked.
 
-    `source` is a run, or the folder of one. ValueError if it has one emitter only. Returns the axes.
+    `source` is a run, or the folder of one. ValueError if it has only one emitter. Returns the axes.
     """
     if _is_path(source):
         archive, state = run_archive(Path(source))
@@ -398,7 +398,7 @@ def _groups(source: Any, color: Any, label: Any) -> list[_Group]:
     """Label, runs and colour of each group of a source: one thing, several, or a dictionary of either by label."""
     if isinstance(source, Mapping):
         if label is not None:
-            raise ValueError("label: the dictionary has the labels; leave it out")
+            raise ValueError("label: not valid with a dictionary, whose keys are the labels; leave it out")
         named: dict[str | None, list[Any]] = {str(name): _listed(runs) for name, runs in source.items()}
     else:
         named = {label: _listed(source)}
@@ -420,13 +420,13 @@ def _listed(source: Any) -> list[Any]:
 # -- where it is drawn -------------------------------------------------------------------------------------------------
 
 
-def _axes(ax: Any) -> Any:
-    """The axes that are given, or those of a new figure."""
+def _axes(ax: Any, inches: tuple[float, float] | None = None) -> Any:
+    """The axes that are given, or those of a new figure, of matplotlib's usual size unless `inches` says otherwise."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    return plt.subplots(layout="constrained")[1]
+    return plt.subplots(figsize=inches, layout="constrained")[1]
 
 
 def _panels(ax: Any, n: int) -> npt.NDArray[Any]:

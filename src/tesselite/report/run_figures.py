@@ -26,14 +26,14 @@ def plot_run(
     say: Callable[[str], object] = lambda _: None,
     features: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Draw a run's progress and archive, and what its problem adds of its own, into `out`; returns the files.
+    """Draw a run's progress, its archive and its problem's own pictures into `out`; returns the files.
 
     The figures go to DIR/figures unless `out` is given.
 
-    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. Of
-    niches that grew, the bounds and the elites lost at each change are drawn, and, of two features, the niches.
-    `features` chooses the parallel axes; by default those of the features that vary most. `say` is called with the
-    reason if something is left out.
+    An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. If
+    niches grew, the bounds and the elites lost at each change are drawn, and, with two features, the niches. `features`
+    selects the parallel axes; by default the features that vary most. `say` is called with the reason if something is
+    left out.
     """
     folder = Path(folder)
     out = not_linked(folder / "figures") if out is None else Path(out)

@@ -54,11 +54,11 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Run:
-    """A run, going on or ended: its plan, its problem, its search, and the folder it lives in, if any.
+    """A run, active or ended: its plan, its problem, its search, and its folder, if any.
 
-    `seconds_search` is the loop alone, without compilation, tessellation and files, in all processes that carried it
-    on; `seconds` is all of it, in this process. `was_finished` says that there was nothing left to do,
-    `was_interrupted` that Ctrl-C ended it before its budget was spent, `stopped` why it ended early as planned.
+    `seconds_search` is the time of the search loop, without compilation, tessellation and files, summed over all
+    processes that continued the run; `seconds` is the total time in this process. `was_finished` is True if nothing was
+    left to do, `was_interrupted` if Ctrl-C ended the run early; `stopped` is the reason of a planned early stop.
     """
 
     plan: Plan
@@ -74,17 +74,17 @@ class Run:
 
     @property
     def archive(self) -> Archive:
-        """What the run has found."""
+        """The elites found so far."""
         return self.search.archive
 
     @property
     def budget(self) -> int:
-        """The evaluations that it is to spend in all."""
+        """The number of evaluations that it may spend."""
         return self.plan.evaluations
 
     @property
     def evaluations(self) -> int:
-        """How many evaluations it has spent."""
+        """The number of evaluations spent so far."""
         return self.search.evaluations
 
     def history(self, columns: Sequence[str] | None = None) -> pyarrow.Table:

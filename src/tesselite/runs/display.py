@@ -94,7 +94,7 @@ def _state(run: Run) -> str:
     grown = f"  niches changed {changes} time{'s' * (changes > 1)}" if changes else ""
     archive = run.archive
     filled = f"coverage {archive.coverage:.1%}" if archive.has_niches else f"{len(archive):,} solutions"
-    return f"{filled}  best {'-' if best is None else f'{best:.4g}'}{grown}"
+    return f"{filled}  best {'-' if best is None else f'{best:z.4g}'}{grown}"
 
 
 def _iteration(number: int, iterations: int | None, error: float) -> str:

@@ -120,7 +120,7 @@ def not_linked(path: Path) -> Path:
     for file in (path, *(path.iterdir() if path.is_dir() else ())):
         if file.is_symlink():
             raise ValueError(
-                f"{file}: a symbolic link, which may lead anywhere; remove it, or choose a place with --out"
+                f"{file}: a symbolic link, which may lead anywhere; remove it, or choose another path with --out"
             )
     return path
 
@@ -166,28 +166,29 @@ class RunFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ValueError(f"{path}: cannot make this folder ({error.strerror})") from None
+            raise ValueError(f"{path}: cannot create this folder ({error.strerror})") from None
         return folder
 
     def _check_free(self) -> None:
         """ValueError unless a new run may live here; what a run left that was killed at its very start may stay."""
         if self.settings_file.exists():
             raise ValueError(
-                f"{self.path}: holds a run already; continue it with `tesselite resume {shlex.quote(str(self.path))}` "
+                f"{self.path}: already contains a run; continue it with `tesselite resume "
+                f"{shlex.quote(str(self.path))}` "
                 "or choose another folder"
             )
         if self.path.exists():
             names = {entry.name for entry in self.path.iterdir()}
             left = {part.name for part in parts(self.path, *RUN_FILES)}
             if names and not (".lock" in names and names <= {".lock", self.centroids_file.name, START_FILE, *left}):
-                raise ValueError(f"{self.path}: is not empty and holds no run; choose another folder")
+                raise ValueError(f"{self.path}: not empty, and not a run; choose another folder")
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """The folder of an existing run; ValueError if there is none."""
         folder = cls(path)
         if not folder.settings_file.exists():
-            raise ValueError(f"{path}: no run is here (expected a folder with settings.json)")
+            raise ValueError(f"{path}: not a run (expected a folder with settings.json)")
         return folder
 
     def __enter__(self) -> RunFolder:

@@ -104,8 +104,7 @@ class Plan:
                 )
         if execution.kind == Islands.kind and niches.revision is not None:
             raise ValueError(
-                f"islands: need the same niches from beginning to end, got {niches.label}; "
-                "leave islands out, or choose a fixed CVT or grid"
+                f"islands: expected fixed niches, got {niches.label}; leave islands out, or choose a fixed CVT or grid"
             )
         if stall and niches.revision is not None and niches.revision.selects:
             raise ValueError(f"patience: needs coverage or a QD score, and there is neither in a {niches.label}")

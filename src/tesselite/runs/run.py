@@ -109,56 +109,55 @@ def run(
     recycle_after: int | None = None,
     worker_memory: int | str | None = None,
 ) -> Run:
-    """Fill an archive with the best solutions of every kind that this many evaluations find; returns the run, ended.
+    """Fill an archive with the best solution of every kind, within a budget of evaluations.
 
-    `illuminate` takes the same arguments and returns the archive alone.
+    `run` returns the run, `illuminate` only its archive; both take the same arguments.
 
     Args:
         problem: What to solve: a function decorated with `tesselite.problem`, or one of `tesselite.problems`.
         evaluations: The budget, which is spent exactly.
         n_niches: The number of niches of a CVT; `n_samples`, `p` and `method` are those of `tesselite.cvt`.
-        grid: Cells per feature instead, as 64 or [64, 32].
-        tessellation: Ready niches instead, some that grow (`tesselite.expanding`, `tesselite.adaptive`), or a
+        grid: Cells per feature instead, such as 64 or [64, 32].
+        tessellation: Existing niches instead, niches that grow (`tesselite.expanding`, `tesselite.adaptive`), or a
             population without niches (`tesselite.dns`, `tesselite.nslc`, `tesselite.rts`).
         n_samples: Samples for the CVT. Default: 10 per niche, at least 25,000.
         p: Order of the Minkowski distance of the CVT.
-        method: How the CVT is made: "exact", "fresh" or "lloyd". Default: chosen automatically.
+        method: "exact", "fresh", "lloyd", "sobol" or "halton", as in `tesselite.cvt`. Default: chosen automatically.
         variation: Makes offspring of uniformly drawn elites; see `tesselite.variation`.
-        emitter: Chooses parents and makes offspring; see `tesselite.emitters`. Takes the place of `variation`.
+        emitter: Chooses parents and makes offspring; see `tesselite.emitters`. Replaces `variation`.
         initial: Random solutions before the first offspring.
         batch_size: Offspring per batch. Default: 200, or what suits the emitter.
-        seed: Same seed, same result. Default: drawn, and kept in the run's plan.
+        seed: Same seed, same result. Default: random, and stored in the run's plan.
         start: Known designs, evaluated before all others: solutions (n, width), an Archive, the folder of a run, or a
             file. Random solutions follow, up to `initial` in all.
-        patience: Stop early if neither coverage nor QD score has risen by the share `rise` (0.01) in this many
-            evaluations. `run.stopped` says so, and `tesselite.resume(DIR, evaluations=...)` goes on.
+        patience: Stop early if neither coverage nor QD score has risen by the fraction `rise` (0.01) in this many
+            evaluations. `run.stopped` gives the reason; `tesselite.resume(DIR, evaluations=...)` continues the run.
         rise: See `patience`.
         history: Keep every evaluation, its solution included, in Parquet parts in the folder `out`: `run.history()`,
             `tesselite.load_history(out)`, or any reader of Parquet.
         threads: Threads for compiled work. Default: all cores. Does not change the result.
-        progress: A function that is called with the run after every batch; of a compiled problem, in this process,
-            after the first batch that ends at or beyond each 200th part of the budget, and at the end. The run stops
-            if it returns True. False for silence, True for lines wherever there is neither a terminal nor a notebook.
-            Default: a line that changes, on a terminal and in a notebook.
-        out: A new folder for the run: it saves itself there every `checkpoint_seconds`, and after any end
-            `tesselite.resume` continues it.
+        progress: A function that is called with the run after every batch (for a compiled problem in this process,
+            after the first batch that ends at or beyond each 200th of the budget, and at the end); the run stops if it
+            returns True. False for silence, True for lines even without a terminal or notebook. Default: one line,
+            updated in place, in a terminal and in a notebook.
+        out: A new folder for the run, which saves itself there every `checkpoint_seconds`; `tesselite.resume` continues
+            it, however it ended.
         checkpoint_seconds: How often the run is saved.
         workers: Where to evaluate: a number of processes, a `concurrent.futures.Executor` or a function that makes one,
             a Dask client or the address of its scheduler. Does not change the result.
         retries: Retries for an evaluation that fails or whose worker dies. Default: 2.
         timeout: Seconds after which an evaluation on workers is aborted. Default: no limit.
-        asynchronous: Insert each result of workers at once, and wait for no batch.
-        islands: This many searches side by side that exchange elites every `exchange` evaluations.
+        asynchronous: Insert each result of workers immediately, without waiting for the batch.
+        islands: Run this many searches in parallel, which exchange elites every `exchange` evaluations.
         exchange: Evaluations of an island between exchanges.
         recycle_after: Replace a worker process by a new one after this many evaluations, for simulators that leak.
-        worker_memory: The same once it takes this much memory after an evaluation, as in "2GB" or bytes.
+        worker_memory: Replace a worker process once it uses this much memory, as in "2GB" or bytes.
 
     Raises:
-        ValueError: For arguments that make no sense, before anything is done.
-        NothingValid: If the whole first batch fails.
+        ValueError: For invalid arguments, before anything is done. NothingValid: If the whole first batch fails.
 
-    Ctrl-C finishes the batch. A run in a folder is saved and can be resumed; one in memory is returned as it is, and
-    its `was_interrupted` is True.
+    Ctrl-C finishes the batch. A run in a folder is saved and can be resumed; a run in memory is returned with what it
+    has found, and its `was_interrupted` is True.
 
     Example:
         >>> import tesselite as tl
@@ -363,13 +362,12 @@ def resume(
     recycle_after: int | None = None,
     worker_memory: int | str | None = None,
 ) -> Run:
-    """Continue the run in a folder from its last checkpoint; a finished one is given back as it is.
+    """Continue the run in a folder from its last checkpoint; a finished run is returned unchanged.
 
-    `problem` is needed where the run was started from Python on a problem that cannot be imported by name. More
-    `evaluations` than the run was planned for extend it. A run of another version of tesselite is refused unless
-    `other_version`, since its result could then differ from that of an uninterrupted run. `workers`, `retries`,
-    `timeout`, `recycle_after` and `worker_memory` are those that the run began with, unless others are given.
-    `progress` is that of `run`.
+    Pass `problem` if the run was started from Python with a problem that cannot be imported by name. More `evaluations`
+    than planned extend the run. A run of another version of tesselite is refused unless `other_version`, since its
+    result could then differ from that of an uninterrupted run. `workers`, `retries`, `timeout`, `recycle_after` and
+    `worker_memory` are those that the run began with, unless others are given. `progress` is that of `run`.
 
     Example:
         >>> import tesselite as tl
@@ -439,7 +437,9 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     stored = place.read()
     plan = stored.plan
     if not plan.execution.keeps_log:
-        raise ValueError(f"{folder}: not an asynchronous run; the others need no log, since their seed repeats them")
+        raise ValueError(
+            f"{folder}: not an asynchronous run; the others need no log, because their seed reproduces them"
+        )
     problem = _checked_problem(place, plan, problem)
     if (file := unagreed_file(plan)) is not None:
         raise ValueError(not_agreed(place.path, plan, file))
@@ -447,7 +447,7 @@ def replay(folder: str | Path, problem: Problem | None = None) -> MapElites:
     search = plan.search(problem, stored_tessellation(place, stored, problem), folder=place.path)
     log = EvaluationLog(place.path, problem.features.n, problem.records)
     if not log.file.exists():
-        raise ValueError(f"{log.file}: there is no such file, and a replay needs it")
+        raise ValueError(f"{log.file}: no such file, which a replay needs")
     logged = log.read()
     # Events after the log: a run that is still active notes other windows before the results that rest on them.
     plan.execution.catch_up(search, logged, place.read().events, stored.planned.evaluations)
@@ -469,7 +469,7 @@ def _again(
     if plan.is_own:
         if given is None:
             raise ValueError(
-                f"{place.path}: started with a{'n' * (kind == 'emitter')} {kind} of your own; expected it again, as in "
+                f"{place.path}: started with your own {kind}; pass it again, as in "
                 f"tesselite.resume(DIR, problem, {kind}=...)"
             )
         return emitter_of(variation, emitter)

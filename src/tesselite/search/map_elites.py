@@ -101,13 +101,13 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 
 
 class MapElites:
-    """The state of a search: an archive, how many evaluations it took, and what was asked but not yet told.
+    """The state of a search: its archive, how many evaluations it has spent, and what was asked but not yet told.
 
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
-    solutions. Solutions in `start` (n, width) take the place of the first random ones; all of them are asked for. A
-    `revision` changes the niches as the search goes on; each change is one of `changes`. `records` says what is kept of
-    each elite beside (see `spaces.records`).
+    solutions. Solutions in `start` (n, width) replace the first random ones; all of them are asked for. A `revision`
+    changes the niches during the search; each change is in `changes`. `records` says what else is kept with each elite
+    (see `spaces.records`).
 
     Example:
         >>> import tesselite as tl
@@ -166,7 +166,7 @@ class MapElites:
 
     @property
     def archive(self) -> Archive:
-        """The elites. It is another object after `change_tessellation`."""
+        """The elites; a new object after `change_tessellation`."""
         return self._archive
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
@@ -259,13 +259,13 @@ class MapElites:
             self.emitter.niches_changed(niches, niches)
 
     def change_tessellation(self, tessellation: Tessellation) -> Change:
-        """Go on with other niches of the same features: the elites are inserted anew, in order of filling.
+        """Continue with other niches of the same features: the elites are reinserted in order of filling.
 
-        Everything that knows niches by number follows. For results that can be repeated, call it at fixed numbers of
+        Everything that refers to niches by number is updated. For reproducible results, call it at fixed numbers of
         evaluations. RuntimeError while solutions are out for evaluation.
         """
         if self._asked is not None or self.pending:
-            raise RuntimeError("change_tessellation: tell the results of all solutions that are out first")
+            raise RuntimeError("change_tessellation: first tell the results of all solutions that were asked for")
         with uninterrupted():
             return self._change(tessellation, self.evaluations)
 
@@ -285,7 +285,7 @@ class MapElites:
         return self.changes[-1]
 
     def revise(self, coming: int = 0) -> None:
-        """Let the revision change the tessellation if it was not asked since a multiple of `every` evaluations.
+        """Let the revision change the tessellation if a multiple of `every` evaluations has passed since the last call.
 
         `coming` evaluations are about to be inserted, and count.
         """
@@ -300,7 +300,7 @@ class MapElites:
             self._revised = at
 
     def take_back(self) -> None:
-        """Forget the last ask, whose solutions were not evaluated; the next one gives the same."""
+        """Forget the last ask, whose solutions were not evaluated; the next one gives the same solutions."""
         self._asked = None
 
     def _told(self) -> Rows:
@@ -309,7 +309,7 @@ class MapElites:
         return self._asked
 
     def state(self) -> dict[str, Any]:
-        """What a search is beside its archive; with the seed, it decides everything that is still to come."""
+        """The state of the search besides its archive; with the seed, it determines everything that follows."""
         name = str(self.emitter)
         state: dict[str, Any] = {
             "evaluations": self.evaluations,
@@ -333,10 +333,10 @@ class MapElites:
         return state
 
     def save(self, path: str | Path, *, embed: bool = True) -> Path:
-        """Write the search to one file, atomically, for `restore`; it is an archive that `Archive.load` reads, too.
+        """Write the search to one file, atomically, for `restore`; `Archive.load` can also read it.
 
-        Solutions that were asked but not yet told are not part of it: ask again for as many and the same ones come.
-        `embed=False` leaves the centroids out, where those that the search began with are kept elsewhere.
+        Solutions that were asked but not yet told are not part of it: the next ask gives the same ones again.
+        `embed=False` leaves out the centroids, if they are stored elsewhere.
         """
         from tesselite.archive.file import save_archive
 
@@ -345,8 +345,8 @@ class MapElites:
     def restore(self, path: str | Path) -> None:
         """Bring this search, made with the same arguments as the saved one, to the saved state.
 
-        It then goes on as if it had never been interrupted, bit for bit. Raises ValueError if the file is damaged, or
-        is that of a search with another seed, tessellation, variation, direction or kind of solutions.
+        It then continues as if it had never been interrupted, bit for bit. Raises ValueError if the file is damaged, or
+        belongs to a search with another seed, tessellation, variation, direction or kind of solutions.
         """
         from tesselite.archive.file import load_checkpoint
 

@@ -17,7 +17,8 @@ from tesselite.base.numbers import as_floats, shown
 class Periodic:
     """A feature that starts again at `low` when it reaches `high`: an angle, a phase, a time of day.
 
-    Values are wrapped into [low, high), so none lies outside. The distance of two values is the shorter way round.
+    Values are wrapped into [low, high), so none lies outside. The distance between two values is the shorter of the two
+    arcs.
 
     Example:
         >>> import tesselite as tl

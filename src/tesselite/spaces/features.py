@@ -40,14 +40,14 @@ _OPEN = sys.float_info.max  # stands for a bound that is not known while the oth
 class FeatureSpace:
     """Named features with bounds, and the unit cube that distances are measured in.
 
-    `features` maps each name to its (low, high). A bound that nobody knows is None, as in {"x": None, "y": (0, None)};
-    such a space has no unit cube, and needs niches that grow (`tesselite.expanding`). In place of bounds, `Periodic`
-    makes a feature an angle and `Labels` makes it one of a few labels, stored as its number. `scales` gives single
-    features another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in
-    feature units and replaces uniform sampling where only a part of the box makes sense (a robot's drivable
-    trajectories, say). `outside` says what becomes of a solution whose features lie outside the bounds: "nearest" (it
-    goes to the nearest niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in
-    {"stress": "refuse"}. A periodic feature has no outside; what is not a label is always refused.
+    `features` maps each name to its (low, high). An unknown bound is None, as in {"x": None, "y": (0, None)}; such a
+    space has no unit cube, and needs niches that grow (`tesselite.expanding`). In place of bounds, `Periodic` makes a
+    feature an angle and `Labels` makes it one of a few labels, stored as its number. `scales` gives single features
+    another scale than linear: "log", or a `Scale` of your own. `sampler(n, rng)` returns (n, d) rows in feature units
+    and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
+    `outside` says what happens to a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
+    niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}. A
+    periodic feature has no outside; anything that is not a label is always refused.
 
     Example:
         >>> import numpy as np
@@ -214,7 +214,7 @@ class FeatureSpace:
         return {name: "refuse" for name, refused in refuses if refused}
 
     def settled(self, features: npt.ArrayLike) -> Array:
-        """The (n, d) features with periodic ones wrapped into [low, high); codes that are no labels become outside.
+        """The (n, d) features with periodic ones wrapped into [low, high); codes without a label count as outside.
 
         A copy, unless all features are plain. NaN and infinity stay as they are.
         """
@@ -255,7 +255,7 @@ class FeatureSpace:
         return tuple(Variable(name, low, high, labels=self.labels.get(name, ())) for name, low, high in bounds)
 
     def gaps(self, unit: Array, others: Array) -> Array:
-        """Differences (n, d) of unit-scaled rows: the shorter way round where periodic, 0 or 1 between labels."""
+        """Differences (n, d) of unit-scaled rows: along the shorter arc if periodic, 0 or 1 between labels."""
         gaps = unit - others
         if not self.plain:
             gaps = np.where(self.periodic, gaps - np.rint(gaps), gaps)

@@ -90,7 +90,7 @@ class Integers(Discrete):
     """Vectors of n whole numbers between bounds (both included), scalars or one for each value.
 
     A value that changes takes a step up or down, of geometric length with a mean of a tenth of its range or 1; a step
-    that would leave the bounds goes the other way, or ends at the bound that is farther.
+    that would leave the bounds goes in the other direction, or ends at the farther bound.
     """
 
     def __init__(self, n: int, low: int | Sequence[int], high: int | Sequence[int]) -> None:
@@ -112,7 +112,7 @@ class Integers(Discrete):
         return rng.integers(self.low.astype(np.int64), self.high.astype(np.int64) + 1, (n, self.width)).astype(float)
 
     def mutate(self, rows: Rows, mask: Mask, rng: np.random.Generator) -> Rows:
-        """Take a step where the mask says so."""
+        """Take a step where the mask is True."""
         mean = np.maximum(1.0, STEP * (self.high - self.low))
         step = rng.geometric(1.0 / mean, rows.shape) * rng.choice([-1.0, 1.0], rows.shape)
         moved = rows + step
@@ -151,7 +151,7 @@ class Categorical(Discrete):
         return rng.integers(0, len(self.labels), (n, self.width)).astype(float)
 
     def mutate(self, rows: Rows, mask: Mask, rng: np.random.Generator) -> Rows:
-        """Another label, each as likely as any other, where the mask says so."""
+        """Another label, all equally likely, where the mask is True."""
         away = rng.integers(1, len(self.labels), rows.shape)
         return np.where(mask, (rows + away) % len(self.labels), rows)
 
@@ -179,7 +179,7 @@ class Categorical(Discrete):
 class Permutation(Discrete):
     """Orders of n items, or of items with labels; a row holds the number of the item in each place.
 
-    An order that changes has two places swapped, any two as likely as any others.
+    A mutation swaps two places, all pairs being equally likely.
     """
 
     def __init__(self, n: int | Sequence[str]) -> None:
@@ -197,7 +197,7 @@ class Permutation(Discrete):
         return rng.permuted(np.tile(np.arange(self.width, dtype=float), (n, 1)), axis=1)
 
     def mutate(self, rows: Rows, mask: Mask, rng: np.random.Generator) -> Rows:
-        """Swap two places of the rows that the mask says."""
+        """Swap two places in the rows where the mask is True."""
         n = len(rows)
         first = rng.integers(0, self.width, n)
         second = (first + rng.integers(1, self.width, n)) % self.width
@@ -253,8 +253,8 @@ class Product(_FloatRows):
     """Solutions of several parts by name: `Product(x=Box(3), material=Categorical(["steel", "oak"]))`.
 
     The function gets a `Decoded` solution; a part of one value is that value itself. Offspring have two parents: real
-    values change by iso+line, whatever else each with probability 1 / (number of such genes), one of them at least
-    where there are no real values.
+    values change by iso+line, each other value with probability 1 / (number of such values), and at least one of them
+    if there are no real values.
     """
 
     n_parents = 2
@@ -349,7 +349,7 @@ class Product(_FloatRows):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """The variables of all parts: named for the part, with a number or the own name behind it."""
+        """The variables of all parts: named after the part, followed by a number or the value's own name."""
         found: list[Variable] = []
         for name, part in self.parts.items():
             bounds = zip(part.low.tolist(), part.high.tolist(), strict=True)

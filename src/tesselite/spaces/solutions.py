@@ -22,10 +22,10 @@ Rows = npt.NDArray[Any]
 class SolutionSpace(Protocol):
     """What the search asks of a space: solutions are rows, shape (n, width), of one dtype.
 
-    A space whose solutions no operator of `tesselite.variation` can vary also has `vary(parents, rng)`: an offspring of
-    each parent, shape (n, width), the parents unchanged; with `n_parents = 2`, of each pair (2, n, width). Two more are
-    optional: `variables`, a `Variable` for each value of a row, for tables and pages, and `decode(rows)`, what a user's
-    function gets for a row (width,) or, with `batch=True`, for rows (n, width).
+    If no operator of `tesselite.variation` can vary its solutions, a space also has `vary(parents, rng)`: an offspring
+    of each parent, shape (n, width), the parents unchanged; with `n_parents = 2`, of each pair (2, n, width). Two more
+    are optional: `variables`, a `Variable` for each value of a row, for tables and pages, and `decode(rows)`, what a
+    user's function gets for a row (width,) or, with `batch=True`, for rows (n, width).
     """
 
     @property
@@ -54,7 +54,7 @@ def check_space(name: str, space: Any) -> None:
     if missing:
         raise ValueError(
             f"{name}: {type(space).__name__} lacks {' and '.join(missing)}; a space of solutions has "
-            f"{', '.join(_PARTS)}, and vary(parents, rng) where no variation is given (see tesselite.SolutionSpace)"
+            f"{', '.join(_PARTS)}, and vary(parents, rng) if no variation is given (see tesselite.SolutionSpace)"
         )
 
 
@@ -121,7 +121,7 @@ class Box:
         self.names: tuple[str, ...] = ()
         if isinstance(n, Mapping):
             if (low, high) != (None, None):
-                raise ValueError("low, high: expected none beside bounds by name")
+                raise ValueError("low, high: not valid together with bounds by name")
             self.names, bounds = checked_bounds("n", n)
             n, low, high = len(self.names), bounds[:, 0].tolist(), bounds[:, 1].tolist()
         low, high = 0.0 if low is None else low, 1.0 if high is None else high
@@ -149,7 +149,7 @@ class Box:
         return tuple(Variable(name, low, high) for name, low, high in bounds)
 
     def decode(self, rows: Rows) -> Rows:
-        """What a function gets: rows whose values can be read by name, too, if they have names."""
+        """What a function gets: rows whose values can also be read by name, if they have names."""
         return NamedValues.of(rows, self.names) if self.names else rows
 
     @property
@@ -164,7 +164,7 @@ class Box:
     def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
         """The solutions as float64 rows; ValueError if the shape is wrong or a value is outside the bounds.
 
-        Where values have names, a solution may be a mapping.
+        If the values have names, a solution may be a mapping.
         """
         rows = _as_rows(by_position(solutions, self.names) if self.names else solutions, self.width)
         bad = ~((rows >= self.low) & (rows <= self.high))
@@ -184,8 +184,8 @@ class Box:
 class Reals(Box):
     """Vectors of n real values without bounds; random ones are normal around `start`, with standard deviation `scale`.
 
-    Both are scalars or one value per axis. Steps of operators are in the units of the values, where those in a `Box`
-    are shares of its sides. The bounds are the largest numbers that there are: every value is finite.
+    Both are scalars or one value per axis. Step sizes of operators are in the units of the values; in a `Box` they are
+    fractions of its sides. The bounds are the largest finite numbers.
     """
 
     def __init__(self, n: int, start: float | Sequence[float] = 0.0, scale: float | Sequence[float] = 1.0) -> None:
@@ -255,7 +255,7 @@ class Levels:
         return self.values[rng.integers(0, len(self.values), (n, self._n))]
 
     def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
-        """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is no level."""
+        """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is not a level."""
         rows = _as_rows(solutions, self._n)
         above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
         lower, upper = self.values[above - 1], self.values[above]

@@ -101,18 +101,19 @@ def cvt(
     `method`: "exact" descends on the exact cells (two features, uniform, p = 2); "fresh" is Lloyd's algorithm with
     fresh samples in each iteration and decaying sums of the past; "lloyd" is the paper's Algorithm 1, Lloyd's algorithm
     on a fixed set of samples; "sobol" and "halton" take points of a scrambled sequence instead of a CVT (Mouret 2023,
-    "Fast generation of centroids for MAP-Elites"; no iterations). None chooses what measured best: "lloyd" if `samples`
-    is an array, "exact" where it applies, otherwise "fresh".
+    "Fast generation of centroids for MAP-Elites"; no iterations). None chooses the best method measured: "lloyd" if
+    `samples` is an array, "exact" where it applies, otherwise "fresh".
 
     `samples`: an array (n, d) of fixed samples in feature units, or a callable (n, rng) -> (n, d) to draw them; None
     samples the space itself. `n_samples`: how many to draw, in all ("lloyd") or in each iteration ("fresh"). `start`:
-    "random" samples, "even" rows (uniform boxes only), or centroids (n_niches, d) in feature units. It ends after
-    `iterations`, when the error fell by less than the share `tolerance` over ten iterations, or, with fixed samples,
-    when no sample changes its niche. `p`: Minkowski order of the distance, which assigns samples to niches; centroids
-    are means whatever p, as in the paper. `on_iteration(iteration, error)` is called after each iteration. `seed`: None
-    draws one, which the result's record tells. `cache`: look the result up in the user's cache, and keep it there.
+    "random" samples, "even" rows (uniform boxes only), or centroids (n_niches, d) in feature units. It stops after
+    `iterations`, when the error has fallen by less than the fraction `tolerance` over ten iterations, or, with fixed
+    samples, when no sample changes its niche. `p`: Minkowski order of the distance, which assigns samples to niches;
+    centroids are means for every p, as in the paper. `on_iteration(iteration, error)` is called after each iteration.
+    `seed`: None draws one, stored in the result's `record`. `cache`: look the result up in the user's cache, and store
+    it there.
 
-    The result depends on all of these but not on `threads`. Raises ValueError for what does not make sense.
+    The result depends on all of these but not on `threads`. Raises ValueError for invalid arguments.
 
     Example:
         >>> import tesselite as tl

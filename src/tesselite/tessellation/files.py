@@ -116,7 +116,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     if about["format_version"] > FORMAT_VERSION:
         raise ValueError(f"format version {about['format_version']} is newer than this library; upgrade it")
     if not is_intact(about, older=about["format_version"] == 1):
-        raise ValueError("damaged (what it says about its centroids is not what was written)")
+        raise ValueError("damaged (its description of the centroids is not what was written)")
     stored = {key: about[key] for key in _SPACE if key in about}
     wanted = space
     if wanted is not None and wanted.linear and wanted.uniform and wanted.plain:
@@ -129,7 +129,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         space = FeatureSpace.from_dict(about)
     elif stored != {key: value for key, value in space.to_dict().items() if key in _SPACE}:
         raise ValueError(
-            f"the file's feature space ({', '.join(about['names'][:6])}) is another one than given; "
+            f"the file's feature space ({', '.join(about['names'][:6])}) differs from the one given; "
             "for that of a problem, make it with tesselite cvt --problem SPEC"
         )
     columns = [table.column(name) for name in about["names"]]

@@ -33,9 +33,9 @@ class GridTessellation(Tessellation):
     features are wrapped, so that nothing is outside, and a feature with labels has a cell for each.
 
     `cells="released"` is the rule of the code that the paper's authors released: cell min(round(p n), n - 1) of a
-    unit-scaled feature p, so that the first cell of n is half as wide as the others and the last one and a half times.
-    Of two solutions of equal fitness the niche keeps the one that is nearer to a lattice of n points per axis, from
-    bound to bound (there: the "center" of the cell). Linear features only.
+    unit-scaled feature p, so that the first of n cells is half as wide as the others and the last one and a half times
+    as wide. Of two solutions of equal fitness the niche keeps the one that is nearer to a lattice of n points per axis,
+    from bound to bound (there: the "center" of the cell). Linear features only.
 
     Example:
         >>> import tesselite as tl

@@ -27,7 +27,7 @@ class Growing(Rule):
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
-    and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says.
+    and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones.
     """
 
     apart = ("n_niches", "shape", "p")
@@ -217,11 +217,11 @@ def expanding(
     p: float = 2.0,
     n_samples: int | None = None,
 ) -> Expanding:
-    """Niches within bounds that follow what was seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
+    """Niches whose bounds follow the features seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
-    and highest values of each feature do not count. `ignore_bounds` finds all bounds, whatever the problem says. `p`:
+    and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
     Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. Give the result as
     `tessellation` to `tesselite.run`.
 
@@ -263,9 +263,9 @@ def adaptive(
 ) -> Adaptive:
     """A CVT of the features seen so far, for spaces of which only a small part can be reached.
 
-    Its samples are the features seen, thinned to at most five a niche so that frequent visits do not decide, and a
-    share `uniform` of uniform ones. Niches are made anew when bounds move, and when the share `more` of new kinds was
-    found; the other arguments are those of `expanding`. Bounds that are given stay.
+    Its samples are the features seen, thinned to at most five per niche so that frequent visits do not dominate, and a
+    fraction `uniform` of uniform samples. The niches are rebuilt when bounds move, or when the number of occupied cells
+    has grown by the fraction `more`; the other arguments are those of `expanding`. Given bounds stay.
     """
     return Adaptive(
         n_niches=n_niches,
@@ -292,11 +292,11 @@ def cluster_elites(
     ignore_bounds: bool = False,
     p: float = 2.0,
 ) -> Clusters:
-    """Cluster-Elites: niches around clusters of the solutions' own features, whatever the shape of what can be reached.
+    """Cluster-Elites: niches around clusters of the solutions' own features, for reachable regions of any shape.
 
     There are `first` clusters after `every` evaluations, and `add` more after each further `every`, up to `n_niches`.
-    Defaults are the numbers of its authors (Vassiliades, Chatzilygeroudis, Mouret, 2017), with batches of 200. The
-    other arguments are those of `expanding`.
+    The defaults are those of its authors (Vassiliades, Chatzilygeroudis, Mouret, 2017), with batches of 200. The other
+    arguments are those of `expanding`.
     """
     return Clusters(
         n_niches=n_niches,

@@ -199,7 +199,7 @@ def niches_of(
     if n_niches is not None:
         return Cvt(n_niches, n_samples, p, method)
     if (n_samples, p, method) != (None, 2.0, None):
-        raise ValueError("n_samples, p, method: are for a CVT to be made; expected none with a grid or centroids")
+        raise ValueError("n_samples, p, method: only valid for a CVT that is to be built, not with a grid or centroids")
     if isinstance(tessellation, Rule):
         return tessellation
     if grid is not None:

@@ -36,7 +36,7 @@ def from_description(about: dict[str, Any], space: FeatureSpace, block: Floats |
     if kind := _BUILT_IN.get(about["kind"]):
         return kind.from_dict(space, {**about, "centroids": block})
     if not about.get("name"):
-        raise ValueError("the file does not hold its tessellation, a class of somebody's; pass it to load")
+        raise ValueError("the file does not hold its tessellation, which is a custom class; pass it to load")
     return _made(class_of(about["name"]), space, about["arguments"])
 
 
@@ -51,8 +51,8 @@ def class_of(name: str, *, asked: bool = False) -> type[Tessellation]:
     if found is None:
         if not asked and not is_import_agreed(name):
             raise ValueError(
-                f"its niches are those of {name}, a class of somebody's, which is imported only if you have run it "
-                "before or say --trust; in Python, import it yourself, or pass the tessellation"
+                f"its niches are those of {name}, a custom class, which is imported only if you have run it "
+                "before or pass --trust; in Python, import it yourself, or pass the tessellation"
             )
         found = import_name("tessellation", name)
     if not (isinstance(found, type) and issubclass(found, Tessellation)):
@@ -140,8 +140,8 @@ class Own(Niches):
         """ValueError unless another process can find it again."""
         if not self.name:
             raise ValueError(
-                "tessellation: its class cannot be imported by name, so that a folder cannot hold it; expected it in a "
-                "module of yours, at the top level, or no folder (out=None)"
+                "tessellation: its class cannot be imported by name, so a run folder cannot store it; define it at "
+                "the top level of a module, or leave out the folder (out=None)"
             )
         if self.tessellation:
             again = _made(class_of(self.name), self.tessellation.space, self.arguments)

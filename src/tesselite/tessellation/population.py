@@ -108,8 +108,8 @@ KINDS: dict[str, type[Population]] = {kind.kind: kind for kind in (Dns, Nslc, Rt
 def dns(size: int = SIZE, *, k: int = 3) -> Dns:
     """Dominated novelty search: a population of `size` without niches, given as `tessellation` to `tesselite.run`.
 
-    Those stay whose mean distance, in feature space, to the `k` nearest better ones is largest. Of equal fitness, the
-    earlier evaluation counts as better.
+    The solutions that stay are those with the largest mean distance, in feature space, to the `k` nearest better ones.
+    If fitness is equal, the earlier evaluation counts as better.
     """
     return Dns(size=size, k=k)
 
@@ -117,8 +117,8 @@ def dns(size: int = SIZE, *, k: int = 3) -> Dns:
 def nslc(size: int = SIZE, *, k: int = 15) -> Nslc:
     """Novelty search with local competition: a population of `size` without niches, for `tesselite.run`.
 
-    Those stay who are novel (mean distance to the `k` nearest) or better than their neighbours (how many of these are
-    worse), by NSGA-II's selection.
+    NSGA-II's selection keeps solutions that are novel (mean distance to the `k` nearest) or better than their
+    neighbours (how many of these are worse).
     """
     return Nslc(size=size, k=k)
 

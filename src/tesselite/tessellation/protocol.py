@@ -26,10 +26,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class Tessellation(ABC):
-    """What cuts a feature space into niches, numbered from 0 to `n_niches` - 1. It never changes.
+    """A division of a feature space into niches, numbered from 0 to `n_niches` - 1. It never changes.
 
-    A subclass of yours sets `space` and `n_niches`, and finds niches: by `lookup` as machine code inside of the search
-    loop, or by `niches_of_unit`. With `to_dict`, runs and archives on it are saved, resumed and shown.
+    Your own subclass sets `space` and `n_niches`, and finds niches with a `lookup`, as machine code inside the search
+    loop, or with `niches_of_unit`. With `to_dict`, its runs and archives can be saved, resumed and shown.
     """
 
     kind: ClassVar[str] = "own"  # in files
@@ -77,7 +77,7 @@ class Tessellation(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """All that it is made from beside the space, as JSON can hold it: the arguments of its class by name."""
+        """The arguments of its class by name, apart from the space, as JSON can hold them."""
 
     @classmethod
     def from_dict(cls, space: FeatureSpace, about: dict[str, Any]) -> Self:
@@ -91,16 +91,16 @@ class Tessellation(ABC):
 
     @property
     def block(self) -> Floats | None:
-        """Numbers, one row a niche, that a file holds beside `to_dict`; None if that says all."""
+        """Numbers, one row per niche, that a file holds in addition to `to_dict`; None if there are none."""
         return None
 
     def keep(self, file: Path) -> None:  # noqa: B027
-        """Write what `to_dict` leaves out to this file in the folder of a run; for most there is nothing."""
+        """Write what `to_dict` leaves out to this file in the folder of a run; by default nothing."""
 
     # -- pictures --------------------------------------------------------------------------------------------------
 
     def drawing(self) -> dict[str, Any] | None:
-        """How the page finds niches of two features at any zoom; None: in a picture that the look-up paints.
+        """How the page finds niches of two features at any zoom; None draws a picture made by the look-up.
 
         The page knows {"grid": cells per axis, "shift": 0 or a half} and {"centroids": unit-scaled float32, "p": p}.
         """
@@ -111,7 +111,7 @@ def checked_tessellation(tessellation: Any) -> Tessellation:
     """The tessellation, if it is one; ValueError otherwise."""
     if not isinstance(tessellation, Tessellation):
         raise ValueError(
-            "tessellation: expected a grid or a CVT (tesselite.cvt), or a tesselite.Tessellation of yours, "
+            "tessellation: expected a grid or a CVT (tesselite.cvt), or a subclass of tesselite.Tessellation, "
             f"got {tessellation!r:.80}"
         )
     space, n_niches = getattr(tessellation, "space", None), getattr(tessellation, "n_niches", None)

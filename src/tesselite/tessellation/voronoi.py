@@ -56,13 +56,13 @@ def p_to_json(p: float) -> float | str:
 class VoronoiTessellation(Tessellation):
     """Niches of a feature space: each holds the points nearer to its centroid than to any other.
 
-    `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of
-    order `p` (at least 0.05, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`.
-    Along periodic features they are the shorter way round. Where a feature has labels, those of centroids are numbers,
-    and only centroids of a point's own labels count, of which there must be one for each combination. `record` says how
-    the centroids were constructed, if they were.
+    `centroids` (n_niches, d) are in feature units and lie within the bounds. Distances are Minkowski distances of order
+    `p` (at least 0.05, infinity allowed) in the unit-scaled space, where the centroids are `unit_centroids`. Along
+    periodic features they are measured along the shorter arc. If a feature has labels, those of centroids are numbers,
+    and only centroids with a point's own labels count; there must be at least one for each combination of labels.
+    `record` describes how the centroids were constructed, if they were.
 
-    Raises ValueError for centroids of a wrong shape, that are not finite, or out of bounds.
+    Raises ValueError for centroids that have a wrong shape, are not finite or lie out of bounds.
 
     Example:
         >>> import tesselite as tl

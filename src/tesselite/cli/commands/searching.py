@@ -77,7 +77,9 @@ class RunOptions:
     ] = None
     cells: Annotated[
         str | None,
-        typer.Option(help="equal, or released: the grid of the code that the paper's authors released. Default: equal."),
+        typer.Option(
+            help="equal, or released: the grid of the code that the paper's authors released. Default: equal."
+        ),
     ] = None
     grow: Annotated[
         str | None,

@@ -41,7 +41,7 @@ def open_workers(wanted: Any, recycle_after: int | None = None, memory: int | No
 
         return Processes(wanted, recycle_after=recycle_after, memory=memory)
     if isinstance(wanted, str) and wanted.strip().isdecimal():
-        raise ValueError(f"workers: expected a number, got the text {wanted!r}; give workers={wanted.strip()}")
+        raise ValueError(f"workers: expected a number, got the text {wanted!r}; pass workers={wanted.strip()}")
     if isinstance(wanted, str) or type(wanted).__module__.startswith("distributed."):
         from tesselite.execution.workers.dask_cluster import DaskWorkers
 
@@ -51,6 +51,6 @@ def open_workers(wanted: Any, recycle_after: int | None = None, memory: int | No
 
         return ExecutorWorkers(wanted)
     raise ValueError(
-        "workers: expected a number of processes, an executor, a function that makes one, a Dask client or the "
+        "workers: expected a number of processes, an executor, a function that creates one, a Dask client or the "
         f"address of a Dask scheduler, got {wanted!r}"
     )

@@ -113,7 +113,7 @@ class DaskWorkers(Workers):
                 self._settings.close()
                 raise ValueError(
                     f"dask: the local cluster does not start ({error}); Dask's processes import a script that starts "
-                    'them, so what it does must stand under `if __name__ == "__main__":`'
+                    'them, so its code must be under `if __name__ == "__main__":`'
                 ) from error
             self._watchdog = Watchdog()
             return distributed.Client(self._cluster)
@@ -130,7 +130,7 @@ class DaskWorkers(Workers):
             self._client.register_plugin(_plugin(payload), name=f"{self._prefix}-problem")
         except Exception as error:  # whatever the problem's module raises on a worker
             raise WorkersLost(
-                f"workers: the problem cannot be made on a Dask worker ({type(error).__name__}: {error})"
+                f"workers: the problem cannot be loaded on a Dask worker ({type(error).__name__}: {error})"
             ) from error
 
     def _note_beginning(self, event: tuple[float, int]) -> None:
@@ -294,8 +294,8 @@ class DaskWorkers(Workers):
         elif now - self._with_workers_at > self._patience:
             if self._cluster is not None:
                 raise WorkersLost(
-                    f"workers: the local Dask cluster has had no worker for {self._patience:g} s; look at what they "
-                    "wrote above, and try the problem in this process, without workers"
+                    f"workers: the local Dask cluster has had no worker for {self._patience:g} s; see their "
+                    "output above, and try the problem in this process, without workers"
                 )
             # Not an error: a queue may take hours to grant them.
             warnings.warn(f"the Dask scheduler has had no worker for {self._patience:g} s; waiting", stacklevel=2)

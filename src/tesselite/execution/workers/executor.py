@@ -62,7 +62,7 @@ class ExecutorWorkers(Workers):
         self._executor = executor if isinstance(executor, Executor) else executor()
         found = n or getattr(self._executor, "_max_workers", None) or getattr(self._executor, "num_workers", None)
         if not isinstance(found, int):
-            raise ValueError(f"workers: {self._executor!r} does not tell how many workers it has; give their number: n")
+            raise ValueError(f"workers: {self._executor!r} does not report its number of workers; pass it as n")
         self.n = found
         self._payload: Payload | None = None
         self._running: dict[Future[Any], Task] = {}
@@ -113,7 +113,7 @@ class ExecutorWorkers(Workers):
                 self._submit(task, with_problem=True)
                 continue
             if isinstance(answer, _CannotLoad):
-                raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{answer.error}")
+                raise WorkersLost(f"workers: the problem cannot be loaded in a worker process\n{answer.error}")
             outcomes.append(Outcome(task, answer[0], seconds=answer[1]))
             self._broken_in_a_row = 0
         if error is not None:
@@ -136,7 +136,7 @@ class ExecutorWorkers(Workers):
         """Make a new executor. What runs on the old one comes back as lost, in its futures or never: it is given up."""
         self._broken_in_a_row += 1
         if self._make is None:
-            raise WorkersLost(f"workers: {why}; give a function that makes an executor, so that it can be replaced")
+            raise WorkersLost(f"workers: {why}; pass a function that creates an executor, so that it can be replaced")
         if self._broken_in_a_row > _REPLACED:
             raise WorkersLost(f"workers: {why}, {_REPLACED} times in a row without a single result")
         self._shut_down()

@@ -42,7 +42,7 @@ class Payload:
         except Exception as error:  # objects raise what they like when they are pickled
             raise ValueError(
                 f"workers: {getattr(content, 'name', content)} cannot be sent to other processes "
-                f"({type(error).__name__}: {error}); put it into a module of its own, and what it needs inside of it"
+                f"({type(error).__name__}: {error}); put it into its own module, with everything that it needs"
             ) from error
         data = pickle.dumps((bool(spec), _import_path(), inner))
         return cls(data, hashlib.sha256(data).hexdigest()[:32])

@@ -61,7 +61,7 @@ class Processes(Workers):
         if n < 1:
             raise ValueError(f"workers: expected at least 1, got {n}")
         if os.name != "posix":
-            raise ValueError("workers: processes of our own need Linux or macOS; give an executor or a Dask cluster")
+            raise ValueError("workers: worker processes need Linux or macOS; pass an executor or a Dask cluster")
         self.n = n
         self._threads = threads
         self._on_report = on_report
@@ -152,7 +152,7 @@ class Processes(Workers):
                 self._check_memory(content[0])
                 worker.ready, self._failed_starts = True, 0
             elif message == "failed":
-                raise WorkersLost(f"workers: the problem cannot be made in a worker process\n{content[0]}")
+                raise WorkersLost(f"workers: the problem cannot be loaded in a worker process\n{content[0]}")
             elif message == "report":
                 if self._on_report and worker.task:
                     self._on_report(worker.task, content[0])
@@ -193,8 +193,8 @@ class Processes(Workers):
             self._failed_starts += 1
             if self._failed_starts >= _FAILED_STARTS:
                 raise WorkersLost(
-                    f"workers: {self._failed_starts} worker processes in a row died while they started ({how}); "
-                    "look at what they wrote above, and try the problem in this process, without workers"
+                    f"workers: {self._failed_starts} worker processes in a row died while starting ({how}); "
+                    "see their output above, and try the problem in this process, without workers"
                 )
         self._renew(worker)
         return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]

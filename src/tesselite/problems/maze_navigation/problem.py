@@ -210,9 +210,9 @@ def maze(
     `descriptor` is "2d", "10d", "20d", "50d", "250d" or "1000d": x and y at 1, 5, 10, 25, 125 or 500 evenly spaced
     times. The scenarios "1" to "16" are the environments with one route each. `layout` is the paper maze's outline,
     "square" or "round"; `outer_radius` that of the round one, `opening` the width of doors and gates, `wall` the
-    thickness of walls. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it.
-    The usual `robot` has the radius that the world is meant for; another one is checked to fit.
-    Raises ValueError for settings that make no sense.
+    thickness of walls. Bring your own maze as `world` (see `World.from_image`), and your own `scenarios` with it. The
+    usual `robot` has the radius that the world is meant for; another one is checked to fit. Raises ValueError for
+    invalid settings.
     """
     n_points = DESCRIPTORS.get(descriptor)
     if n_points is None:

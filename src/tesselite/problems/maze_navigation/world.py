@@ -121,7 +121,7 @@ class World:
         rooms, _ = label(self.blocked == 0, structure=np.ones((3, 3)))
         if rooms[_pixel(self.start)] != rooms[_pixel(self.goal)]:
             raise ValueError(
-                f"goal: expected a way from the start that a robot of radius {self.radius:g} can drive, found none"
+                f"goal: expected a path from the start that a robot of radius {self.radius:g} can drive, found none"
             )
 
     def __eq__(self, other: object) -> bool:

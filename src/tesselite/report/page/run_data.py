@@ -158,10 +158,10 @@ def _add_assessment(run: RunData, elites: Elites, shown: Elites) -> None:
         return
     found = Assessment.load(path)
     if found.archive_digest != digest_of(elites):
-        run.notes.append(f"The run went on after it was assessed; `tesselite assess {run.folder}` assesses it again.")
+        run.notes.append(f"The run continued after it was assessed; `tesselite assess {run.folder}` assesses it again.")
         return
     if not np.isin(found.niches, elites.niches).all():
-        raise ValueError(f"{path}: damaged (it names niches that are empty); remove it to assess the run anew")
+        raise ValueError(f"{path}: damaged (it names niches that are empty); remove it to assess the run again")
     at = np.searchsorted(elites.niches, found.niches)
     rows = np.arange(len(elites))
     if run.population is not None:  # of a niche that it is shown in, one solution is left
@@ -202,7 +202,7 @@ def describe_run(
     if run.stored is not None and (stopped := run.stored.stopped(run.evaluations)):
         described["notes"].append(f"The run stopped early: {stopped}.")
     if run.problem_error:
-        described["notes"].append(f"The problem is not available here ({run.problem_error}): elites are shown as rows.")
+        described["notes"].append(f"The problem is not available here ({run.problem_error}): elites are shown as bars.")
     if archive is None:
         return described
     described["figures"] = {
@@ -226,7 +226,7 @@ def describe_run(
         try:
             _describe_views(run, run.problem, elites, described, arrays, view_bytes if with_views else 0)
         except Exception as error:  # a user's own view may raise anything; the rest of the page is worth having
-            note = f"What the problem shows of elites failed ({type(error).__name__}: {error}): they are shown as rows."
+            note = f"The problem's elite_view failed ({type(error).__name__}: {error}): elites are shown as bars."
             described["notes"].append(note)
     return described
 

@@ -50,12 +50,12 @@
     Page.by("about-card").classList.toggle("without-run", !run.command);
     const counts = run.figures ? [
       ...run.figures.invalid_reasons.map(([why, n]) => ["Invalid", `${n.toLocaleString("en")} × ${why}`]),
-      ["Out of bounds", `${Page.number(run.figures.out_of_bounds)} evaluations, put into the nearest niche`],
+      ["Out of bounds", `${Page.number(run.figures.out_of_bounds)} evaluations, assigned to the nearest niche`],
     ] : [];
     Page.fill(Page.by("settings"), ...[...run.settings, ...counts].map(([name, value]) => Page.make("tr", {}, Page.make("th", { scope: "row" }, name), Page.make("td", {}, value))));
     Page.by("notes-box").hidden = !run.notes.length;
     Page.fill(Page.by("notes"), ...run.notes.map((note) => Page.make("li", {}, note)));
-    Page.by("footer").textContent = `Made by tesselite ${Page.document.made_by}. ${Page.document.live ? "Reads the run's folder, writes nothing." : "Everything is in this file; it loads nothing from anywhere."}`;
+    Page.by("footer").textContent = `Made by tesselite ${Page.document.made_by}. ${Page.document.live ? "Reads the run's folder, writes nothing." : "Everything is in this file; it makes no network requests."}`;
   };
 
   Page.listen_about = () => {

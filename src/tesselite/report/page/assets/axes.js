@@ -127,7 +127,7 @@
   const note = (run, lines) => {
     const features = plot.axes.filter((key) => key.startsWith("feature")).length, said = [];
     const count = (n) => n.toLocaleString("en");
-    if (lines < run.n) said.push(`Drawn are ${count(lines)} of ${count(run.n)} elites, those that the filter keeps first.`);
+    if (lines < run.n) said.push(`${count(lines)} of ${count(run.n)} elites are drawn, those that pass the filter first.`);
     if (features < run.features.length) said.push(`${features} of ${run.features.length} features are drawn${plot.chosen ? "" : ", those in which elites differ most"}.`);
     Page.by("axes-note").textContent = said.join(" ");
     const key = plot.axes[marked()];

@@ -38,7 +38,7 @@
   // The slider over the run's history counts thousandths of the evaluations; its right end is open.
   const last = () => Page.bounds(Page.run.archive.evaluations)[1];
   const say_until = () => {
-    const text = Number.isFinite(Page.run.until) ? Page.run.until.toLocaleString("en") : "the last one";
+    const text = Number.isFinite(Page.run.until) ? Page.run.until.toLocaleString("en") : "last";
     Page.by("history-at").textContent = text;
     Page.by("history").setAttribute("aria-valuetext", `evaluation ${text}`);
   };

@@ -111,9 +111,9 @@
   };
 
   const why_not = (scenario) => {
-    if (Page.ask_view) return "What this elite does cannot be shown.";
+    if (Page.ask_view) return "The behaviour of this elite cannot be shown.";
     return scenario
-      ? `This is scenario ${scenario} without the elite: the page keeps only what the best elites there did.`
+      ? `Scenario ${scenario}, without the elite: the page stores the behaviour of the best elites in it only.`
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
   };
 
@@ -144,7 +144,7 @@
     const has_views = Boolean(run.kind);
     Page.by("elite-view").hidden = !has_views;
     note.hidden = Boolean(found && show.drawer);
-    note.textContent = found ? `The problem brings no drawing of the kind "${found[0].kind}".` : why_not(scenario);
+    note.textContent = found ? `The problem has no drawing of the kind "${found[0].kind}".` : why_not(scenario);
     Page.by("view-best").hidden = note.hidden || run.best() < 0 || run.best() === row;
     Page.by("view-best").textContent = scenario ? `Show the best in ${scenario}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;

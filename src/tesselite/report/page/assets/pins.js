@@ -46,7 +46,7 @@
       ...axes.map((axis, j) => line(run.solution_name(j), known.map((row) => axis.text(run.solution(row)[j])))),
     ];
     Page.fill(Page.by("pins-table"), Page.make("thead", {}, head), Page.make("tbody", {}, ...lines));
-    Page.by("pins-note").textContent = !run.archive.named && axes.length < run.width ? `Of solutions the first ${axes.length} of ${run.width} values are shown.` : "";
+    Page.by("pins-note").textContent = !run.archive.named && axes.length < run.width ? `The first ${axes.length} of ${run.width} values of each solution are shown.` : "";
     drawings.forEach((box) => box.redraw && box.redraw());
   };
 
