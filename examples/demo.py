@@ -1,4 +1,4 @@
-"""The demonstration behind `make demo`: illuminate the maze, draw what was found, and say where it is."""
+"""The demonstration behind `make demo`: illuminate the maze, draw the results, and print where they are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ EVALUATIONS = 20_000
 
 
 def main(out: Path = OUT, evaluations: int = EVALUATIONS) -> None:
-    """Run, draw, and say where things are."""
+    """Run, draw, and print where the files are."""
     shutil.rmtree(out, ignore_errors=True)
-    print("A robot in a maze, driven by networks that evolve: the best way to each of 1,000 kinds of trajectories.")
+    print("Evolved networks drive a robot through a maze: the best one for each of 1,000 kinds of trajectories.")
     print("(The very first run compiles for half a minute.)", flush=True)
     initial = min(2000, evaluations)
     maze = tl.problems.maze("10d")

@@ -160,7 +160,7 @@ def test_a_damaged_or_foreign_archive_is_refused(grid_folder, cvt_folder):
     pq.write_table(table.slice(1), file)
     refused(grid_folder, r"archive\.parquet: damaged")
     tl.Archive.load(cvt_folder / "archive.parquet").save(file)
-    refused(grid_folder, r"archive\.parquet: this archive was made on another tessellation")
+    refused(grid_folder, r"archive\.parquet: this archive was made on a different tessellation")
     file.write_bytes(original)
     tl.Archive.load(file).save(file)
     refused(grid_folder, r"archive\.parquet: an archive, but not the checkpoint of a search")
