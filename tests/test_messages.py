@@ -95,7 +95,7 @@ def test_too_few_features_of_a_compiled_function_are_told_without_generated_code
 
 
 def test_workers_as_text():
-    assert refused(GOOD, workers="2") == "workers: expected a number, got the text '2'; give workers=2"
+    assert refused(GOOD, workers="2") == "workers: expected a number, got the text '2'; pass workers=2"
 
 
 @pytest.mark.parametrize("result", [lambda x: (x[:, 0], x[:, :2]), lambda x: (x.sum(axis=1), x)], ids=["index", "axis"])

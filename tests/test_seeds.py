@@ -98,7 +98,7 @@ def test_outside_of_a_run_a_solution_has_a_seed_of_its_own():
     assert (here.fitness["rain"] == there.fitness["rain"]).all()
     with pytest.raises(ValueError, match=r"seeds: expected whole numbers \(20,\)"):
         problems.by_chance.evaluate(rows, seeds=[1, 2])
-    with pytest.raises(ValueError, match="seeds: expected none, since good does not ask"):
+    with pytest.raises(ValueError, match="seeds: expected none, since good takes no seed"):
         problems.good.evaluate(rows, seeds=seeds)
 
 
