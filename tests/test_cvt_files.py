@@ -258,7 +258,7 @@ def test_forecast_says_what_will_not_fit():
     assert huge.memory > 10**13
     assert len(huge.warnings) >= 1
     few = forecast(FeatureSpace.unit(3), 100, n_samples=500, method="lloyd")
-    assert any("5.0 samples a niche are few" in warning for warning in few.warnings)
+    assert any("only 5.0 samples per niche" in warning for warning in few.warnings)
     assert dataclasses.asdict(few)["n_samples"] == 500
 
 

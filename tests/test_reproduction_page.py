@@ -37,7 +37,7 @@ def test_the_pages_can_be_filled(tool):
 
 def test_no_trials_at_all(tool, tmp_path, monkeypatch):
     monkeypatch.setattr(tool, "RESULTS", tmp_path)
-    assert f"Of {sum(map(len, CLAIMS.values()))} claims: 0 agrees, 0 mixed, 0 disagrees" in tool.summary()
+    assert f"Verdicts on {sum(map(len, CLAIMS.values()))} claims: agrees 0, mixed 0, disagrees 0" in tool.summary()
     assert tool.study_section("maze") == "No trials yet."
     assert [row[3] for row in rows(tool.state())[2:]] == ["0"] * len(STUDIES)
     assert tool.appendix() == "None."

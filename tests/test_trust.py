@@ -111,7 +111,7 @@ def test_looking_at_a_run_of_somebody_else_runs_nothing(theirs, command, words, 
 def test_the_user_can_agree_and_is_not_asked_again(theirs, command, words, monkeypatch):
     code, said = command(words[0], "run", *words[1:], "--trust")
     assert code == 0
-    assert f"run: importing what the run names, from {theirs.parent / 'sent_module.py'}" in said
+    assert f"run: importing the run's problem from {theirs.parent / 'sent_module.py'}" in said
     assert Path("imported").exists()
     for modules in (["sent_module"], []):
         for module in modules:

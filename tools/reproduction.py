@@ -88,9 +88,9 @@ def summary() -> str:
             paper = paper_figures(name, one.claim) or "in words"
             verdicts = [one.verdict, others.get(one.claim.text, "")]
             rows.append([one.claim.text, paper, one.numbers(9), one.runs or "none", *verdicts])
-    head = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+    head = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS)
     table = Table(["claim", "paper", "ours", "runs x evaluations", "verdict", "by the released code's rules"], rows)
-    return f"Of {sum(counts.values())} claims: {head}.\n\n{table.to_markdown()}"
+    return f"Verdicts on {sum(counts.values())} claims: {head}.\n\n{table.to_markdown()}"
 
 
 def state() -> str:
@@ -108,7 +108,7 @@ def state() -> str:
         command = f"`tesselite reproduce {name}{reuse} -o results/{name}`"
         counts = f"{min(trials)} to {max(trials)}" if min(trials) < max(trials) else str(trials[0])
         rows.append([study.title, len(trials), budgets, counts, study.paper_trials, command])
-    columns = ["study", "pairs", "evaluations", "trials of each pair", "in the paper", "go on with"]
+    columns = ["study", "pairs", "evaluations", "trials of each pair", "in the paper", "continue with"]
     return Table(columns, rows).to_markdown()
 
 

@@ -49,7 +49,7 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
         told = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
         if len({kind.partition(":")[0] for kind in kinds}) > 1:
             raise ValueError(f"runs: expected runs of one problem or its variants, got {told}")
-        notes.append(f"the runs are of different problems or variants: {told}; is their fitness the same thing?")
+        notes.append(f"the runs are of different problems or variants: {told}; check that their fitness is comparable")
     if len(budgets) > 1:
         told = ", ".join(f"{budget:,} in {folder}" for budget, folder in budgets.items())
         notes.append(f"the runs have different numbers of evaluations: {told}")

@@ -49,7 +49,7 @@ def trust_problem(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            say(f"{folder}: importing what the run names, from {file}")
+            say(f"{folder}: importing the run's problem from {file}")
             agree_to_import(plan)
 
 
@@ -61,7 +61,7 @@ def note_unagreed(folder: Path) -> None:
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
         if file := unagreed_file(plan):
-            say(f"without what the problem shows: {not_agreed(folder, plan, file)}")
+            say(f"the problem's own views are left out: {not_agreed(folder, plan, file)}")
 
 
 def _archive(path: Path) -> Archive:

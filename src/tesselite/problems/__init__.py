@@ -65,7 +65,7 @@ BUILT_IN = (
         "arm",
         "planar_arm",
         ("arm", "arm:N"),
-        "planar arm with N joints (10): x and y of the hand; alike joints are best",
+        "planar arm with N joints (10): x and y of the hand; equal angles are best",
     ),
     BuiltIn(
         "rastrigin",
@@ -96,7 +96,7 @@ BUILT_IN = (
         "maze",
         "maze_navigation",
         ("maze", *(f"maze:{d}" for d in ("2d", "10d", "20d", "50d", "250d", "1000d"))),
-        "the paper's maze: evolving networks drive a robot; positions along its way; distance to the goal, minimised",
+        "the paper's maze: evolving networks drive a robot; positions along its path; distance to the goal, minimised",
         grouped=(("robot", "Robot"),),
     ),
     BuiltIn(

@@ -47,7 +47,7 @@ def plot_run(
     try:
         problem = problem_of(folder, plan)
     except ValueError as error:
-        say(f"without the pictures that are {plan.problem}'s own: {error}")
+        say(f"the pictures of {plan.problem} itself are left out: {error}")
     files = []
     rows = place.read_progress()
     if rows:

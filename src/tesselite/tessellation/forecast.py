@@ -85,7 +85,7 @@ def forecast_of(job: CvtJob, fixed_samples: bool = False) -> Forecast:
     if seconds > 3600:
         warnings.append(f"takes about {seconds / 3600:.1f} hours: use fewer samples, niches or iterations")
     if job.method == "lloyd" and n_samples < 10 * job.k:
-        warnings.append(f"{n_samples / job.k:.1f} samples a niche are few: at least 10 are advisable")
+        warnings.append(f"only {n_samples / job.k:.1f} samples per niche: use at least 10")
     return Forecast(job.method, n_samples, job.iterations, seconds, int(memory), available, tuple(warnings))
 
 

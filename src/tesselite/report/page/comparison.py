@@ -85,13 +85,13 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
             )
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     if len(pairs) > _MOST_PAIRS:
-        described["notes"].append(f"Tests are of the first {_MOST_PAIRS} of {len(pairs)} pairs of groups.")
+        described["notes"].append(f"Only the first {_MOST_PAIRS} of {len(pairs)} pairs of groups are tested.")
     # Where all runs have as many niches, how many are filled is the test of coverage once more.
     alike = len({archive.n_niches for archive in compared if archive is not None}) == 1
     tested = [measure for measure in measures if not (alike and measure["label"] == _FILLED + on)]
     described["tests"] = _tests(pairs[:_MOST_PAIRS], groups, tested)
     if len(runs) > len(names) and len(names) == 1:
-        described["notes"].append("All runs are alike but for the seed, so there is nothing to test.")
+        described["notes"].append("All runs differ only in the seed, so there is nothing to test.")
     return described
 
 
