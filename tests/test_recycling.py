@@ -87,7 +87,10 @@ def test_plans_files_and_commands_know_the_limits(tmp_path):
         ({"recycle_after": 0, "workers": 2}, "recycle_after: expected a whole number of at least 1"),
         ({"worker_memory": "much", "workers": 2}, "worker_memory: expected a number of bytes"),
         ({"recycle_after": 5, "workers": "local:2"}, "recycle_after: only for worker processes.*--memory-limit"),
-        ({"worker_memory": 10**9, "workers": lambda: ThreadPoolExecutor(1)}, "worker_memory: only for worker processes"),
+        (
+            {"worker_memory": 10**9, "workers": lambda: ThreadPoolExecutor(1)},
+            "worker_memory: only for worker processes",
+        ),
         ({"recycle_after": 5, "islands": 2}, "recycle_after: not valid with islands"),
     ],
 )

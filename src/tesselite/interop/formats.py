@@ -45,8 +45,8 @@ def read(
     """An archive from a file of another library: "pyribs", "qdax", "pymap_elites" or "sferes2".
 
     The source is a CSV file or a data frame (pyribs), a repertoire, its folder or a prefix (QDax), or a `.dat` file.
-    Solutions go into the `niches`, where the best of each stays; if these are the niches that the file numbers (cells of
-    pyribs and sferes2), each solution stays in its own. QDax's files hold their niches: without `niches`, every solution
+    Solutions go into the `niches`, where the best of each stays; if these are the niches that the file numbers (cells
+    of pyribs and sferes2), each stays in its own. QDax's files hold their niches: without `niches`, every solution
     stays in its own, and `features` gives these names and bounds. `negate` turns fitness that was negated to be
     maximised back into costs. ValueError, with the name of the file, if it is not such a file.
 
