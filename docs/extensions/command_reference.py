@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -10,6 +11,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from tesselite import cli
 from tesselite.cli.app import app as shell
 
 
@@ -17,7 +19,9 @@ class Commands(SphinxDirective):
     """A section for each command; takes no arguments."""
 
     def run(self) -> list[nodes.Node]:
-        """The sections, parsed from Markdown."""
+        """The sections, parsed from Markdown; made again when a command changes."""
+        for file in Path(cli.__file__).parent.rglob("*.py"):
+            self.env.note_dependency(str(file))
         return self.parse_text_to_nodes("\n".join(command_lines()), allow_section_headings=True)
 
 
