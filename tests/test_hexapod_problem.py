@@ -150,6 +150,7 @@ def test_names():
     assert hexapod().name == "hexapod:duty"
     assert hexapod().direction == "max"
     assert hexapod().scenarios == ("leg 0", "leg 1", "leg 2", "leg 3", "leg 4", "leg 5")
+    assert hexapod().scenario_phrase("leg 3") == "without leg 3 (front right)"
     assert hexapod("controller").features.names[7] == "phase of leg 1 J1"
     assert set(PAPER) == {f"hexapod:{name}" for name in DESCRIPTORS}
 

@@ -32,6 +32,8 @@ def test_descriptors(name, n_points):
     assert problem.direction == "min"
     assert problem.floor == 440
     assert problem.scenarios == tuple(str(i) for i in range(1, 17))
+    assert problem.scenario_phrase("8") == "in environment 8"
+    assert problem.scenario_phrase("blocked") == "in blocked"
 
 
 def test_descriptors_agree_on_the_trajectory():

@@ -185,6 +185,7 @@ def test_the_page_holds_the_run(walked, tmp_path):
     np.testing.assert_array_equal(held["values"].T, elites.features)
     np.testing.assert_array_equal(held["solutions"], elites.solutions)
     assert [scenario["name"] for scenario in run["scenarios"]] == list(SCENARIOS)
+    assert [scenario["phrase"] for scenario in run["scenarios"]] == [f"in {name}" for name in SCENARIOS]
     night = walk().evaluate(elites.solutions, "night").fitness
     np.testing.assert_array_equal(run["scenarios"][1]["fitness"], night.astype(np.float32))
     assert run["progress"]["evaluations"][-1] == 3000

@@ -118,6 +118,10 @@ class Problem(ABC):
         """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
         return []
 
+    def scenario_phrase(self, scenario: str) -> str:
+        """How the page words a scenario, as in "fitness in ice" or "fitness without leg 3 (front right)"."""
+        return f"in {scenario}"
+
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
         """What the interactive page draws of these elites, (m, width); empty to show the values as bars.
 

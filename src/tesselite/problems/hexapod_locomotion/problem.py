@@ -17,7 +17,7 @@ from tesselite.archive.evaluation import Evaluation
 from tesselite.problems.hexapod_locomotion.controller import DURATION, LEVELS, N_JOINTS, N_VALUES
 from tesselite.problems.hexapod_locomotion.episode import ENGINES, Engine, run_episodes
 from tesselite.problems.hexapod_locomotion.motion import Motion, motion_of
-from tesselite.problems.hexapod_locomotion.robot import N_LEGS, Body
+from tesselite.problems.hexapod_locomotion.robot import LEGS, N_LEGS, Body
 from tesselite.problems.hexapod_locomotion.robot import body as body_without
 from tesselite.problems.problem import Problem
 from tesselite.spaces.features import FeatureSpace
@@ -146,6 +146,10 @@ class Hexapod(Problem):
         parts = [title, f"{scenario} missing" if scenario else "", "" if motion.reason else f"{motion.speed:.3f} m/s"]
         film(motion, file, title=", ".join(part for part in parts if part))
         return {"distance": None if motion.reason else motion.distance}
+
+    def scenario_phrase(self, scenario: str) -> str:
+        """The leg that is missing, and where it was."""
+        return f"without {scenario} ({LEGS[self.scenarios.index(scenario)].place})"
 
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
         """Gaits for the interactive page; see `page_view`."""

@@ -127,6 +127,10 @@ class Maze(Problem):
         self._driver(scenario, rows, fitness, features, record)(0, 1)
         return record[0]
 
+    def scenario_phrase(self, scenario: str) -> str:
+        """The environment by its number; worlds of the user's own by their names."""
+        return f"in environment {scenario}" if scenario.isdigit() else f"in {scenario}"
+
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
         """Ways and networks for the interactive page; see `page_view`."""
         from tesselite.problems.maze_navigation.page_view import describe

@@ -5,6 +5,7 @@ Comparisons of several runs are in `comparison`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -216,7 +217,12 @@ def describe_run(
     elites = archive.elites()
     described["archive"] = _describe_archive(run, archive, elites, arrays, described["notes"])
     described["scenarios"] = [
-        {"name": name, "fitness": arrays.add(values.astype(np.float32)), "valid": int(np.isfinite(values).sum())}
+        {
+            "name": name,
+            "phrase": _phrase(run.problem, name),
+            "fitness": arrays.add(values.astype(np.float32)),
+            "valid": int(np.isfinite(values).sum()),
+        }
         for name, values in run.scenarios.items()
     ]
     if run.assessed is not None and not run.assessed.all():
@@ -229,6 +235,13 @@ def describe_run(
             note = f"The problem's elite_view failed ({type(error).__name__}: {error}): elites are shown as bars."
             described["notes"].append(note)
     return described
+
+
+def _phrase(problem: Problem | None, scenario: str) -> str:
+    if problem is not None and scenario in problem.scenarios:
+        with suppress(Exception):  # a user's own problem may raise anything
+            return str(problem.scenario_phrase(scenario))
+    return f"in {scenario}"
 
 
 def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> dict[str, Any]:

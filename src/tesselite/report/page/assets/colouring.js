@@ -71,7 +71,7 @@
       if (!run.has(Page.colour)) Page.colour = run.scenario_key();
       Page.options(Page.by("colour-by"), run.columns(), Page.colour);
       Page.by("scenario-tool").hidden = !run.scenarios.length;
-      Page.options(Page.by("scenario"), [["", "training"], ...run.scenarios.map((s) => [s.name, s.name])], Page.scenario);
+      Page.options(Page.by("scenario"), [["", "training"], ...run.scenarios.map((s) => [s.name, run.phrase(s.name).replace(/^in /, "")])], Page.scenario);
     },
     listen: () => {
       Page.by("colour-by").addEventListener("change", (event) => Page.colour_by(event.target.value));

@@ -37,6 +37,7 @@
     };
 
     run.scenario = (name) => described.scenarios.find((scenario) => scenario.name === name);
+    run.phrase = (name) => run.scenario(name).phrase;
     // The column of fitness in the setting that is looked at.
     run.scenario_key = () => {
       const j = described.scenarios.findIndex((scenario) => scenario.name === Page.scenario);
@@ -68,7 +69,7 @@
       ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
       ...archive.records.map((record, j) => [`record ${j}`, record.name]),
       ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
-      ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness in ${scenario.name}`]),
+      ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness ${scenario.phrase}`]),
     ];
 
     run.has = (key) => run.columns().some(([known]) => known === key);
@@ -109,7 +110,7 @@
         const values = of_solutions(j), axis = run.solution_axes()[j];
         return { text: run.solution_name(j), values, axis, unit: Float32Array.from(values, axis.at) };
       }
-      if (key.startsWith("scenario")) return measured(`fitness in ${described.scenarios[j].name}`, described.scenarios[j].fitness, true);
+      if (key.startsWith("scenario")) return measured(`fitness ${described.scenarios[j].phrase}`, described.scenarios[j].fitness, true);
       return measured(`component ${j + 1} (${Page.share(archive.plane_shares[j])} of the variance)`, column(archive.plane, j));
     };
     run.text = (key, row) => { const { axis, values } = run.column(key); return axis.text(values[row]); };
@@ -207,7 +208,7 @@
       run.features.slice(0, 6).forEach((feature, j) => say(`${feature.name} ${run.text(`feature ${j}`, row)}`));
       run.archive.records.slice(0, 6).forEach((record, j) => say(`${record.name} ${run.text(`record ${j}`, row)}`));
       if (run.features.length > 6) say(`and ${run.features.length - 6} more features`);
-      if (Page.scenario) say(`fitness in ${Page.scenario} ${run.text(run.scenario_key(), row)}`);
+      if (Page.scenario) say(`fitness ${run.phrase(Page.scenario)} ${run.text(run.scenario_key(), row)}`);
     }
     Page.fill(tip, ...lines);
     tip.hidden = false;

@@ -23,7 +23,7 @@
     const shown = [["Fitness", run.text("fitness", row)]];
     if (Page.scenario) {
       const there = run.scenario(Page.scenario).fitness[row];
-      shown.push([`in ${Page.scenario}`, Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
+      shown.push([run.phrase(Page.scenario), Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
     }
     if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
     run.archive.records.slice(0, 8).forEach((record, j) => shown.push([record.name, run.text(`record ${j}`, row)]));
@@ -43,7 +43,7 @@
     const box = Page.by("elite-scenarios");
     box.hidden = !run.scenarios.length;
     if (!run.scenarios.length) return;
-    const settings = [["training", run.archive.fitness[row], Page.scenario === ""], ...run.scenarios.map((s) => [s.name, s.fitness[row], s.name === Page.scenario])];
+    const settings = [["training", run.archive.fitness[row], Page.scenario === ""], ...run.scenarios.map((s) => [run.phrase(s.name).replace(/^in /, ""), s.fitness[row], s.name === Page.scenario])];
     const [low, high] = Page.bounds(settings.map(([, value]) => value)), axis = Page.axis({ low, high });
     put("elite-scenarios", settings.map(([name, value, on]) => (
       Number.isNaN(value) ? bar(name, absent(row), 0, 0, on) : bar(name, axis.text(value), 0.04 + 0.96 * axis.at(value), 0, on))));
@@ -113,7 +113,7 @@
   const why_not = (scenario) => {
     if (Page.ask_view) return "The behaviour of this elite cannot be shown.";
     return scenario
-      ? `Scenario ${scenario}, without the elite: the page stores the behaviour of the best elites in it only.`
+      ? `The scenario without the elite: ${Page.run.phrase(scenario)}, the page stores the behaviour of the best elites only.`
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
   };
 
@@ -146,7 +146,7 @@
     note.hidden = Boolean(found && show.drawer);
     note.textContent = found ? `The problem has no drawing of the kind "${found[0].kind}".` : why_not(scenario);
     Page.by("view-best").hidden = note.hidden || run.best() < 0 || run.best() === row;
-    Page.by("view-best").textContent = scenario ? `Show the best in ${scenario}` : "Show the best";
+    Page.by("view-best").textContent = scenario ? `Show the best ${run.phrase(scenario)}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
     if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the whole story
@@ -162,7 +162,7 @@
   const refresh = () => {
     const chosen = Page.row >= 0;
     Page.by("elite-body").hidden = !chosen;
-    Page.by("elite-best").textContent = `${Page.ask_view && Page.follow ? "Following" : "Show"} the best${Page.scenario ? ` in ${Page.scenario}` : ""}`;
+    Page.by("elite-best").textContent = `${Page.ask_view && Page.follow ? "Following" : "Show"} the best${Page.scenario ? ` ${Page.run.phrase(Page.scenario)}` : ""}`;
     Page.by("elite-title").textContent = chosen ? `Elite of niche ${Page.run.archive.niches[Page.row].toLocaleString("en")}` : "Elite";
     if (!chosen) return;
     numbers();
