@@ -180,7 +180,7 @@ def test_a_scenario_is_drawn_without_the_elite_and_its_best_is_offered(walk_page
     row = next(row for row in range(walk_page.value("Page.run.n")) if row not in kept)
     walk_page.run(f"Page.select({row})")
     walk_page.wait("!document.getElementById('view-note').hidden")
-    assert "scenario ice" in walk_page.text("view-note")
+    assert "The scenario (ice) without the elite" in walk_page.text("view-note")
     assert walk_page.value("document.getElementById('view').hidden") is False
     soft = str(walk_page.value("Page.css('--soft')")).lstrip("#")
     wall = [int(soft[i : i + 2], 16) for i in (0, 2, 4)]

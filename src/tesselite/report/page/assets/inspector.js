@@ -113,7 +113,7 @@
   const why_not = (scenario) => {
     if (Page.ask_view) return "The behaviour of this elite cannot be shown.";
     return scenario
-      ? `The scenario without the elite: ${Page.run.phrase(scenario)}, the page stores the behaviour of the best elites only.`
+      ? `The scenario (${Page.run.phrase(scenario).replace(/^in /, "")}) without the elite: the page stores only what the best elites do there.`
       : "To keep the page small, this elite's view was left out; its neighbours may have one.";
   };
 
