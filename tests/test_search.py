@@ -458,7 +458,7 @@ def test_a_variation_function_of_ones_own(n_parents):
         (lambda parents, space, rng: np.tile(parents, (2, 1)), "expected 50 offspring of 50 parents, got 100"),
         (lambda parents, space, rng: parents + 5, "^variation: solutions: expected values in .* must stay inside"),
         (lambda parents, space, rng: parents[:, :2], r"^variation: solutions: expected shape \(n, 3\)"),
-        (lambda parents, space, rng: parents * np.nan, "^variation: solutions: expected values in .* by np.clip$"),
+        (lambda parents, space, rng: parents * np.nan, "^variation: solutions: expected values in .* with np.clip$"),
     ],
 )
 def test_a_variation_function_that_breaks_its_contract(offspring, message):

@@ -478,7 +478,7 @@ def test_a_problem_brings_its_own_drawing(browser, tmp_path, monkeypatch):
     assert browser.complaints() == []
     monkeypatch.setattr(vase, "elite_view", lambda *asked: {**look(*asked), "script": "</script><b>; throw 1"})
     browser.open(write_report([tmp_path / "run"], tmp_path / "broken.html"))
-    assert browser.text("view-note") == 'The problem brings no drawing of the kind "vase".'
+    assert browser.text("view-note") == 'The problem has no drawing of the kind "vase".'
     assert browser.value("document.getElementById('view').hidden") is True
     assert len(browser.complaints()) == 1
     browser.leave()
