@@ -194,7 +194,7 @@ def test_curiosity_with_a_function_is_given_again_as_an_emitter(tmp_path):
     choose = tl.emitters.curiosity(swapped)
     whole = tl.illuminate(words, emitter=choose, evaluations=60, **options)
     tl.run(words, emitter=choose, evaluations=30, out=tmp_path / "run", **options)
-    with pytest.raises(ValueError, match=r"expected it again, as in tesselite.resume\(DIR, problem, emitter=...\)"):
+    with pytest.raises(ValueError, match=r"pass it again, as in tesselite.resume\(DIR, problem, emitter=...\)"):
         tl.resume(tmp_path / "run", words, evaluations=60, variation=swapped, progress=False)
     again = tl.resume(tmp_path / "run", words, evaluations=60, emitter=choose, progress=False)
     assert again.archive.equals(whole)
