@@ -4,7 +4,7 @@ BIN := .venv/bin
 PACKAGE := .venv/.package
 TOOLS := .venv/.tools
 DOCS := .venv/.docs
-CORE := archive archive_kinds block crew cvt cvt_lloyd grid nearest search twin untrusted variation voronoi
+CORE := archive archive_kinds block crew cvt cvt_lloyd grid maze_simulation nearest search twin untrusted variation voronoi
 CRASHES := dask_cluster farm fuzz_files kills resume soak untrusted worker_runs
 
 .PHONY: demo test test-slow test-crashes test-bounds test-lowest lint format docs bench reproduction clean dist

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -125,6 +128,16 @@ def test_lasers_by_hand():
         world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out
     )  # to the right
     assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
+
+
+def test_lasers_that_nothing_reads_look_at_no_pixel_outside():
+    code = (
+        "import numpy as np; from tesselite.problems.maze_navigation.simulation import lasers;"
+        "leap = np.zeros((40, 40), np.uint8); leap[1:-1, 1:-1] = 1; used, out = np.zeros(7, np.uint8), np.empty(3);"
+        "[lasers(leap.ravel(), 40, 20.5, 20.5, c, s, 100.0, False, used, out)"
+        " for c, s in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NUMBA_BOUNDSCHECK": "1"})
 
 
 @pytest.mark.parametrize(("around", "turned"), [(False, 0.0), (True, 45.0)])

@@ -170,9 +170,10 @@ def lasers(
         right_i, right_j = int(right_x * _FIXED_HALF), int(right_y * _FIXED_HALF)
         first = _half_units(leap, width, at_x, at_y)
         more = first < far
-        t_left = first if used[0] else far
-        t_ahead = first if used[1] else far
-        t_right = first if used[2] else far
+        # A laser that nothing reads is far already, and stays at the robot: where it would end may be no pixel.
+        t_left, left_i, left_j = (first, left_i, left_j) if used[0] else (far, 0, 0)
+        t_ahead, ahead_i, ahead_j = (first, ahead_i, ahead_j) if used[1] else (far, 0, 0)
+        t_right, right_i, right_j = (first, right_i, right_j) if used[2] else (far, 0, 0)
         while more:
             i, j = at_x + t_left * left_i, at_y + t_left * left_j
             room_left = _half_units(leap, width, i, j)
