@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tesselite as tl
 from tesselite.base.seeds import Purpose, generator
 from tesselite.cli import main
-from tesselite.tessellation.competition import _fronts, _selected
+from tesselite.tessellation.competition import _fronts, _selected, nearest_others
 from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.population import population_by_name
 
@@ -136,6 +136,20 @@ def test_fronts_agree_with_their_definition(pairs):
     assert _fronts(novelty, worse).tolist() == [expected[i] for i in range(len(pairs))]
     kept = _selected(novelty, worse, np.arange(len(pairs)), 5)
     assert len(set(kept.tolist())) == min(5, len(pairs))
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 3), (2, 15), (5, 4)])
+def test_nearest_others_agree_with_sorting_everybody(d, k):
+    """On a lattice, where most distances are tied; some points are there twice, under one number or two."""
+    rng = np.random.default_rng(d)
+    points = rng.integers(0, 5, (90, d)) / 4.0
+    numbers = np.concatenate([np.arange(60), rng.integers(0, 60, 30)])
+    squares, who = nearest_others(60, points, numbers, k)
+    for i in range(60):
+        away = ((points - points[i]) ** 2).sum(axis=1)
+        expected = [j for j in np.lexsort((np.arange(90), away)) if numbers[j] != numbers[i]][:k]
+        assert who[i].tolist() == expected
+        np.testing.assert_array_equal(squares[i], away[expected])
 
 
 def test_of_two_equal_solutions_one_stays_in_dominated_novelty_search():

@@ -87,16 +87,45 @@ def nearest_better(rows: Ints, others: Ints, places: Ints, points: Floats, squar
 
 
 @kernel()
-def nearest_all(n: int, points: Floats, numbers: Ints, squares: Floats, who: Ints) -> None:
-    """The nearest of all points of each of the first n, but for those of the same number."""
+def _nearest_along(
+    n: int, axis: int, order: Ints, places: Ints, points: Floats, numbers: Ints, squares: Floats, who: Ints
+) -> None:
+    """The nearest of all points of each of the first n, but for those of the same number.
+
+    `order` sorts the points along an axis, `places` is its inverse. From a row's own place, rows on both sides are
+    looked at, the nearer one along the axis first, until that alone is farther than the last of the nearest: rounded,
+    too, a sum of squares is never less than one of them.
+    """
+    k, last = squares.shape[1], len(order) - 1
     for i in range(n):
-        for j in range(len(points)):
+        before, after = places[i] - 1, places[i] + 1
+        while before >= 0 or after <= last:
+            to_before = points[i, axis] - points[order[before], axis] if before >= 0 else np.inf
+            to_after = points[order[after], axis] - points[i, axis] if after <= last else np.inf
+            nearer = min(to_before, to_after)
+            if nearer * nearer > squares[i, k - 1]:
+                break
+            if to_before <= to_after:
+                j = order[before]
+                before -= 1
+            else:
+                j = order[after]
+                after += 1
             if numbers[j] != numbers[i]:
                 _take_in(i, j, points, squares, who, False)
 
 
 def _none(n: int, k: int) -> tuple[Floats, Ints]:
     return np.full((n, k), np.inf), np.full((n, k), -1, np.int64)
+
+
+def nearest_others(n: int, points: Floats, numbers: Ints, k: int) -> tuple[Floats, Ints]:
+    """The k nearest points of other numbers, by distance and then row, of each of the first n: squares, and who."""
+    squares, who = _none(n, k)
+    axis = int(np.argmax(points.var(axis=0)))  # along which looking ends soonest
+    order = np.argsort(points[:, axis])
+    _nearest_along(n, axis, order, np.argsort(order), points, numbers, squares, who)
+    return squares, who
 
 
 class Dominated(Competition):
@@ -170,9 +199,8 @@ class LocalCompetition(Competition):
         if n <= self.how.size:
             return None
         everybody = np.concatenate([rows, self._memory])
-        squares, who = _none(n, k)
         numbers = np.concatenate([evaluations, self._numbers])
-        nearest_all(n, np.ascontiguousarray(everybody[:, :-1]), numbers, squares, who)
+        squares, who = nearest_others(n, np.ascontiguousarray(everybody[:, :-1]), numbers, k)
         near = who >= 0
         sums = np.where(near, np.sqrt(squares), 0.0).cumsum(axis=1)[:, -1]
         novelty = sums / np.maximum(near.sum(axis=1), 1)
@@ -209,17 +237,20 @@ def _fronts(novelty: Floats, worse: Ints) -> Ints:
 
 
 def _selected(novelty: Floats, worse: Ints, places: Ints, size: int) -> Ints:
-    """The rows that NSGA-II keeps: by front, then by crowding distance, then by place."""
+    """The rows that NSGA-II keeps: by front, then by crowding distance, then by place.
+
+    Crowding decides within one front only: all rows of those before it stay, none of those after it.
+    """
     fronts, crowding = _fronts(novelty, worse), np.zeros(len(novelty))
-    for front in range(int(fronts.max()) + 1):
-        members = np.flatnonzero(fronts == front)
-        for values in (novelty, worse.astype(np.float64)):
-            order = members[np.lexsort((places[members], values[members]))]
-            ordered = values[order]
-            span = ordered[-1] - ordered[0]
-            crowding[order[[0, -1]]] = np.inf
-            if span > 0.0:
-                crowding[order[1:-1]] += (ordered[2:] - ordered[:-2]) / span
+    size = min(size, len(fronts))
+    members = np.flatnonzero(fronts == np.searchsorted(np.bincount(fronts).cumsum(), size))
+    for values in (novelty[members], worse[members].astype(np.float64)):
+        order = np.lexsort((places[members], values))
+        ordered, sorted_members = values[order], members[order]
+        span = ordered[-1] - ordered[0]
+        crowding[sorted_members[[0, -1]]] = np.inf
+        if span > 0.0:
+            crowding[sorted_members[1:-1]] += (ordered[2:] - ordered[:-2]) / span
     return np.lexsort((places, -crowding, fronts))[:size]
 
 
