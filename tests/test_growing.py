@@ -15,7 +15,7 @@ from tesselite.report.growth import BORDER, EMPTY, OUTSIDE, picture_pixels
 from tesselite.runs.folder import RunFolder
 from tesselite.search.snapshots import kept_changes
 from tesselite.tessellation.growing import growing_by_name
-from tesselite.tessellation.growth import adapted, grown_bounds, unit_centroids
+from tesselite.tessellation.growth import adapted, along_axes, grown_bounds, spanning_axes, unit_centroids
 from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.provisional import Provisional
 
@@ -24,6 +24,7 @@ OPEN = tl.FeatureSpace({"x": None, "y": (0, None)})
 SETTINGS = {"evaluations": 3000, "initial": 300, "batch_size": 130, "seed": 4}
 KINDS = {
     "expanding": tl.expanding(60, every=400, ignore_bounds=True),
+    "axes": tl.expanding(60, every=400, ignore_bounds=True, axes=1),
     "grid": tl.expanding(grid=[8, 7], every=400, ignore_bounds=True),
     "adaptive": tl.adaptive(60, every=400, ignore_bounds=True),
     "clusters": tl.cluster_elites(60, first=10, add=3, every=130, ignore_bounds=True),
@@ -53,10 +54,11 @@ def test_hand_solved_bounds():
 
 
 class PlainGrowth:
-    """Expanding niches in plain Python, told the batches of a search: bounds, nearest centroids, elites."""
+    """Expanding niches in plain Python, told the batches of a search: bounds, axes, nearest centroids, elites."""
 
     def __init__(self, unit, how):
-        self.unit, self.how = unit.tolist(), how
+        self.cube = self.unit = unit.tolist()
+        self.how, self.learned, self.axes = how, 0, None
         self.seen, self.elites, self.low, self.high = [], {}, None, None
 
     def niche(self, features):
@@ -77,12 +79,12 @@ class PlainGrowth:
             self.seen.append(b)
         done = first + len(fitness)
         if done // self.how.every > first // self.how.every:
-            self.revise()
+            self.revise(done)
 
-    def revise(self):
+    def revise(self, done):
         changed = False
         low, high = [], []
-        for j in range(2):
+        for j in range(len(self.seen[0])):
             ordered = sorted(row[j] for row in self.seen)
             least, most = ordered[self.how.outliers], ordered[-1 - self.how.outliers]
             slack = self.how.margin * (most - least)
@@ -93,17 +95,59 @@ class PlainGrowth:
             changed |= lower or higher
         if changed:
             self.low, self.high = low, high
+            if len(low) > self.how.axes:
+                self.lay_along_axes(done)
             old, self.elites = list(self.elites.values()), {}
             for elite in old:  # in the order in which niches were first filled
                 self.insert(*elite)
 
+    def lay_along_axes(self, done):
+        scaled = [self.unit_of(elite[1]) for elite in self.elites.values()]
+        if done >= 2 * self.learned:
+            mean = [sum(column) / len(scaled) for column in zip(*scaled, strict=True)]
+            left = [[x - m for x, m in zip(row, mean, strict=True)] for row in scaled]
+            self.axes, self.learned, longest = [], done, None
+            while len(self.axes) < self.how.axes:
+                farthest = max(left, key=lambda row: sum(x * x for x in row))
+                length = sum(x * x for x in farthest) ** 0.5
+                axis = [x / length for x in farthest]
+                parts = [sum(x * a for x, a in zip(row, axis, strict=True)) for row in left]
+                left = [
+                    [x - part * a for x, a in zip(row, axis, strict=True)]
+                    for row, part in zip(left, parts, strict=True)
+                ]
+                longest = longest or length
+                self.axes.append([(length / longest) ** 0.5 * a for a in axis])
+        lengths = [sum(a * a for a in column) ** 0.5 for column in zip(*self.axes, strict=True)]
+        self.unit = [
+            [
+                min(max(0.5 + sum((u - 0.5) * axis[j] for u, axis in zip(row, self.axes, strict=True)) / length, 0), 1)
+                for j, length in enumerate(lengths)
+            ]
+            for row in self.cube
+        ]
 
-def test_expanding_agrees_with_plain_python():
-    how = KINDS["expanding"]
-    search, plain = search_with(how), PlainGrowth(unit_centroids(2, how, 4), how)
+    def unit_of(self, features):
+        scaled = [(x - a) / (b - a) for x, a, b in zip(features, self.low, self.high, strict=True)]
+        return [min(max(x, 0.0), 1.0) for x in scaled]
+
+
+@tl.problem(solutions=ARM.solutions, features=dict.fromkeys("abcdefg"))
+def many(x):
+    """Seven features of an arm's joints, of different sizes."""
+    x = np.asarray(x)
+    return 1.0 - x.var(), (*np.cos(3.0 * x), 40.0 * x.sum(), x[0] * x[1])
+
+
+@pytest.mark.parametrize(
+    ("problem", "how"), [(ARM, KINDS["expanding"]), (many, tl.expanding(60, every=400, axes=3))], ids=["arm", "axes"]
+)
+def test_expanding_agrees_with_plain_python(problem, how):
+    cube = unit_centroids(min(problem.features.n, how.axes), how, 4)
+    search, plain = search_with(how, problem), PlainGrowth(cube, how)
     while search.evaluations < 3000:
         first, rows = search.evaluations, search.ask(130)
-        evaluated = ARM.evaluate(rows)
+        evaluated = problem.evaluate(rows)
         search.tell_evaluation(evaluated)
         plain.tell(evaluated.fitness, evaluated.features, first)
         assert len(plain.elites) == len(search.archive)
@@ -111,6 +155,47 @@ def test_expanding_agrees_with_plain_python():
     np.testing.assert_array_equal([plain.low, plain.high], [search.changes[-1].low, search.changes[-1].high])
     found = [(elite.fitness, elite.evaluation) for elite in search.archive]
     assert found == [(plain.elites[niche][0], plain.elites[niche][2]) for niche in sorted(plain.elites)]
+
+
+def test_axes_by_hand():
+    points = np.array(
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [0.9, 0.5, 0.5], [0.1, 0.5, 0.5], [0.5, 0.7, 0.5], [0.5, 0.3, 0.5]]
+    )
+    np.testing.assert_allclose(
+        np.abs(spanning_axes(points, 3)), [[1, 0, 0], [0, 0.5**0.5, 0]], atol=1e-12
+    )  # the third never varies
+    np.testing.assert_allclose(np.abs(spanning_axes(points, 1)), [[1, 0, 0]], atol=1e-12)
+    assert spanning_axes(np.ones((4, 3)), 2).shape == (0, 3)
+    np.testing.assert_allclose(along_axes(np.array([[0.25], [1.0]]), np.array([[0.6, -0.8, 0.0]])),
+                               [[0.25, 0.75, 0.5], [1.0, 0.0, 0.5]])  # fmt: skip
+    axes = spanning_axes(np.random.default_rng(1).random((50, 30)), 12)
+    squares = axes @ axes.T
+    np.testing.assert_allclose(squares - np.diag(squares.diagonal()), 0.0, atol=1e-12)
+    assert squares[0, 0] == pytest.approx(1.0)
+    assert (np.diff(squares.diagonal()) < 0.0).all()
+
+
+def test_no_more_features_than_axes_change_nothing():
+    assert search_of(tl.expanding(30, every=300, axes=7)).equals(search_of(tl.expanding(30, every=300)))
+    assert not search_of(tl.expanding(30, every=300, axes=6)).equals(search_of(tl.expanding(30, every=300)))
+
+
+def search_of(how):
+    return tl.illuminate(many, tessellation=how, evaluations=900, initial=300, seed=1)
+
+
+def test_features_in_a_few_dimensions_of_many_are_told_apart():
+    """Forty features that are smooth curves: in a CVT of the cube nearly all share a few niches."""
+
+    @tl.problem(solutions=tl.Box(3, -1, 1), features={f"t{i}": None for i in range(40)})
+    def curve(x):
+        t = np.linspace(0.1, 1.0, 40)
+        return 1.0, tuple(x[0] * t + x[1] * np.sin(3.0 * t) + x[2] * t**2 + 1e-3 * np.sin(40.0 * t * x[0]))
+
+    options = {"evaluations": 3000, "initial": 500, "seed": 1}
+    cube = tl.illuminate(curve, tessellation=tl.expanding(100, every=500, axes=40, n_samples=1000), **options)
+    found = tl.illuminate(curve, tessellation=tl.expanding(100, every=500), **options)
+    assert len(found) > 2 * len(cube)
 
 
 class PlainClusters:
@@ -373,6 +458,8 @@ def test_searches_that_cannot_be(features, how, message):
         (lambda: tl.expanding(5, margin=-1), "margin: expected a number of at least 0"),
         (lambda: tl.expanding(5, growth=float("nan")), "growth: expected a number of at least 0"),
         (lambda: tl.expanding(5, outliers=-1), "outliers: expected"),
+        (lambda: tl.expanding(5, axes=0), "axes: expected a whole number of at least 1, got 0"),
+        (lambda: growing_by_name("expanding:axes=2.5", 5, None, 2.0), "axes: expected a whole number"),
         (lambda: tl.adaptive(5, uniform=1.0), "uniform: expected a number of at least 0 and below 1"),
         (lambda: tl.cluster_elites(5), "first: expected at most n_niches, 5, got 50"),
         (lambda: growing_by_name("shrinking", 5, None, 2.0), "grow: expected one of expanding, adaptive, clusters"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tesselite.tessellation.revision import Revision
 
 EVERY = 1000
+AXES = 16
 _MOST = 100.0  # of shares
 
 
@@ -84,14 +85,19 @@ class Growing(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class Expanding(Growing):
-    """A CVT, or a grid of this `shape`, within bounds that follow what was seen."""
+    """A CVT, or a grid of this `shape`, within bounds that follow what was seen.
+
+    A CVT of more features than `axes` has only so many dimensions, along axes that are learned from the elites.
+    """
 
     kind = "expanding"
     shape: tuple[int, ...] | None = None
     n_samples: int | None = None
+    axes: int = AXES
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._set_count("axes")
         if self.n_samples is not None:
             self._set_count("n_samples", least=self.n_niches)
             if self.shape is not None:
@@ -111,7 +117,7 @@ class Expanding(Growing):
         if self.shape is None:
             from tesselite.tessellation.growth import unit_centroids
 
-            unit_centroids(space.n, self, seed, threads, progress)
+            unit_centroids(min(space.n, self.axes), self, seed, threads, progress)
         return super().tessellate(space, seed, threads, progress)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
@@ -216,14 +222,16 @@ def expanding(
     ignore_bounds: bool = False,
     p: float = 2.0,
     n_samples: int | None = None,
+    axes: int = AXES,
 ) -> Expanding:
     """Niches whose bounds follow the features seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
 
     After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
-    Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. Give the result as
-    `tessellation` to `tesselite.run`.
+    Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. A CVT of more
+    features than `axes` has only so many dimensions, along axes in which the elites differ (docs/growing.md). Give the
+    result as `tessellation` to `tesselite.run`.
 
     Example:
         >>> import tesselite as tl
@@ -246,6 +254,7 @@ def expanding(
         ignore_bounds=ignore_bounds,
         p=p,
         n_samples=n_samples,
+        axes=axes,
     )
 
 

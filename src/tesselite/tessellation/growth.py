@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.seeds import Purpose, generator
+from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import Adaptive, Clusters, Expanding, Growing
@@ -28,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 
 _CLUSTERING = 5  # iterations for the clusters of a generation
 _ITERATIONS = 10  # of Lloyd's algorithm when niches adapt; they start from the old centroids
+_RELEARN = 2  # times as many evaluations as when axes were last learned
+_NOTHING = 1e-6  # of the longest distance from the mean: what is left of rows beside the axes found so far
 
 
 def grown_bounds(
@@ -58,6 +61,9 @@ class Expansion(Revision):
 
     A CVT of the unit cube is one within any bounds, since distances are measured in scaled features: mapped to the new
     bounds, the old centroids are already where Lloyd's algorithm would leave them.
+
+    With more features than `Expanding.axes`, the CVT has only so many dimensions, and is laid along axes that are
+    learned from the elites: when there are first niches, and at changes when evaluations have doubled since then.
     """
 
     def __init__(self, how: Growing) -> None:
@@ -65,6 +71,8 @@ class Expansion(Revision):
         self.every = how.every
         self.given: Floats | None = None  # (2, d); infinite where open
         self.ranges: SeenRanges | None = None
+        self.axes: Floats | None = None  # (m, d), in unit-scaled features
+        self._learned = 0  # evaluations when the axes were learned
 
     def tell(self, features: Floats) -> None:
         """Take in the features of valid rows."""
@@ -75,7 +83,7 @@ class Expansion(Revision):
     def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
         """Other niches, if something was seen outside the bounds; the first ones as soon as bounds are known."""
         space = self._grown(tessellation)
-        return None if space is None else self._niches(space)
+        return None if space is None else self._niches(space, features, evaluations)
 
     def _grown(self, tessellation: Tessellation) -> FeatureSpace | None:
         """The features within wider bounds; None if they are wide enough, or not enough was seen for the first ones."""
@@ -95,17 +103,26 @@ class Expansion(Revision):
         bounds = grown_bounds(self.given, seen, now, self.how.margin, self.how.growth)
         return None if bounds is None else tessellation.space.within(*bounds)
 
-    def _niches(self, space: FeatureSpace) -> Tessellation:
+    def _niches(self, space: FeatureSpace, features: Floats, evaluations: int) -> Tessellation:
         if isinstance(self.how, Expanding) and self.how.shape is not None:
             return GridTessellation(space, self.how.shape)
-        unit = unit_centroids(space.n, self.how, self.seed)
+        if isinstance(self.how, Expanding) and space.n > self.how.axes and evaluations >= _RELEARN * self._learned:
+            found = spanning_axes(space.to_unit(features).clip(0.0, 1.0), self.how.axes)
+            if len(found):  # else all elites are alike
+                self.axes, self._learned = found, evaluations
+        if self.axes is None:
+            unit = unit_centroids(space.n, self.how, self.seed)
+        else:
+            unit = along_axes(unit_centroids(len(self.axes), self.how, self.seed), self.axes)
         return VoronoiTessellation(space, space.from_unit(unit).clip(space.low, space.high), self.how.p)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The bounds that are known and the outermost values."""
+        """The bounds that are known, the outermost values and the axes."""
         if self.ranges is None:
             return {}
         known = {} if self.given is None else {"given": self.given}
+        if self.axes is not None:
+            known |= {"axes": self.axes, "learned": np.array([self._learned])}
         return {"lowest": self.ranges.lowest, "highest": self.ranges.highest, **known}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -113,7 +130,66 @@ class Expansion(Revision):
         if state:
             self.ranges = SeenRanges(state["lowest"].shape[1], self.how.outliers)
             self.ranges.lowest, self.ranges.highest = state["lowest"], state["highest"]
-            self.given = state.get("given")
+            self.given, self.axes = state.get("given"), state.get("axes")
+            self._learned = int(state["learned"][0]) if "learned" in state else 0
+
+
+@kernel()
+def _orthonormal(rows: Floats, axes: Floats, lengths: Floats, nothing: float) -> int:
+    """Fill `axes` (m, d) with directions of rows (n, d), which are used up, and return how many there are.
+
+    Each is that of the row of which most is left beside the directions so far, the first of equals; how much was left
+    of it is its length.
+    """
+    n, d = rows.shape
+    for m in range(len(axes)):
+        farthest, most = 0, 0.0
+        for i in range(n):
+            square = 0.0
+            for j in range(d):
+                square += rows[i, j] * rows[i, j]
+            if square > most:
+                farthest, most = i, square
+        lengths[m] = np.sqrt(most)
+        if lengths[m] <= nothing * lengths[0]:
+            return m
+        for j in range(d):
+            axes[m, j] = rows[farthest, j] / lengths[m]
+        for i in range(n):
+            part = 0.0
+            for j in range(d):
+                part += rows[i, j] * axes[m, j]
+            for j in range(d):
+                rows[i, j] -= part * axes[m, j]
+    return len(axes)
+
+
+def spanning_axes(points: Floats, most: int) -> Floats:
+    """At most so many orthogonal axes (m, d) in which points (n, d) differ; fewer if they span fewer dimensions.
+
+    The first leads from the mean to the point that is farthest from it, each further one to the point that is farthest
+    from all that the axes before it span: rare points count as much as frequent ones. Where that is a share s of the
+    first distance, the axis has the length sqrt(s): with equal ones, axes of next to no extent would decide in which
+    niche a point is; with s, most niches would lie along the first axes (docs/growing.md).
+    """
+    n, d = points.shape
+    axes, lengths = np.empty((most, d)), np.empty(most)
+    mean = points.cumsum(axis=0)[-1] / n  # in order: the bytes do not depend on how wide a processor adds
+    m = _orthonormal(points - mean, axes, lengths, _NOTHING)
+    return axes[:m] * np.sqrt(lengths[:m] / lengths[0])[:, None]
+
+
+def along_axes(unit: Floats, axes: Floats) -> Floats:
+    """Points of the unit cube (k, m) laid along (m, d) axes through the middle of the unit cube of d features.
+
+    Every feature gets the variance of the cube's coordinates, so that it fills its bounds, and is clipped at them.
+    """
+    placed, squares = np.zeros((len(unit), axes.shape[1])), np.zeros(axes.shape[1])
+    for coordinates, axis in zip(unit.T, axes, strict=True):
+        placed += (coordinates[:, None] - 0.5) * axis
+        squares += axis * axis
+    lengths = np.sqrt(squares)
+    return np.asarray((0.5 + placed / np.where(lengths > 0.0, lengths, 1.0)).clip(0.0, 1.0))
 
 
 class Adaptation(Expansion):

@@ -62,7 +62,7 @@ class Rule(Niches):
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
-        optional = ("n_samples",)  # runs of earlier versions do not have it
+        optional = ("n_samples", "axes")  # runs of earlier versions do not have them
         names = [part.name for part in fields(cls) if part.name in about or part.name not in optional]
         return cls(**{name: about[name] for name in names})
 

@@ -12,6 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 _COUNTS = (8, 16, 24, 32, 48, 64)  # components to choose from
 _LEAST_DIMENSIONS = 24
+_LEAST_CENTROIDS = 512  # fewer are compared with a point in less time than finding components takes for thousands
 _PROBES = 64
 
 
@@ -49,7 +50,7 @@ def worthwhile_components(centroids: Floats) -> tuple[Floats, Floats] | None:
     The times, in nanoseconds, were measured on one core; only their proportions matter.
     """
     k, d = centroids.shape
-    if d < _LEAST_DIMENSIONS or k < 2 * _PROBES:
+    if d < _LEAST_DIMENSIONS or k < _LEAST_CENTROIDS:
         return None
     # A few rows tell cheaply if there is no hope: components fit few rows better than many.
     if leading_components(_some(centroids, 192), _COUNTS[-1])[2] > 0.4:
