@@ -18,7 +18,8 @@ from scipy.spatial.distance import cdist
 
 import tesselite as tl
 from measurement import table
-from tesselite.tessellation.growth import adapted
+from tesselite.tessellation.growing import AXES
+from tesselite.tessellation.growth import adapted, along_axes, spanning_axes
 
 BATCH = 200
 
@@ -47,7 +48,11 @@ def changes(n_niches: int) -> list[list[str]]:
 
         def expand(i: int, archive=archive, niches=niches, space=space) -> None:
             wider = space.within(space.low - 0.01 * (i + 1), space.high + 0.01)
-            moved = wider.from_unit(niches.unit_centroids).clip(wider.low, wider.high)
+            unit = niches.unit_centroids
+            if space.n > AXES:  # as when axes are learned anew
+                elites = archive.in_order_of_filling().features
+                unit = along_axes(unit[:, :AXES], spanning_axes(wider.to_unit(elites), AXES))
+            moved = wider.from_unit(unit).clip(wider.low, wider.high)
             archive.moved_to(tl.VoronoiTessellation(wider, moved))
 
         seen = rng.random((5 * n_niches, d))

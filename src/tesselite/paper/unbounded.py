@@ -112,7 +112,7 @@ class Task:
     cells: int | None = None
     initial: int = 1000
     solved: float | None = None
-    n_samples: int | None = None  # of CVTs that an algorithm begins with; None: the default
+    n_samples: int | None = None  # of fixed CVTs; None: the default
 
     def common(self) -> Tessellation:
         """What archives are compared on; no algorithm's own niches lie like these."""
@@ -179,7 +179,7 @@ def algorithms(task: Task, evaluations: int) -> dict[str, tuple[Problem, dict[st
     found: dict[str, tuple[Problem, dict[str, Any]]] = {
         TRUE: (problem, fixed),
         "too-wide": (wide, fixed),
-        "expanding": (hidden, {"tessellation": expanding(k, every=every, n_samples=task.n_samples)}),
+        "expanding": (hidden, {"tessellation": expanding(k, every=every)}),
         "adaptive": (hidden, {"tessellation": adaptive(k, every=every)}),
         "cluster-elites": (hidden, {"tessellation": cluster_elites(k, first=first, add=add, every=_GENERATION)}),
         "nslc": (hidden, {"tessellation": nslc(k)}),

@@ -52,13 +52,16 @@ def ranks(fitness: Floats, evaluations: Ints) -> Ints:
 
 
 @kernel()
-def _take_in(i: int, j: int, points: Floats, squares: Floats, who: Ints, twice: bool) -> None:
-    """Put row j among the nearest of row i, by distance and then number, if it is near enough and not there yet."""
+def _take_in(a: int, b: int, points: Floats, i: int, j: int, squares: Floats, who: Ints, twice: bool) -> None:
+    """Put j among the nearest of i, by distance and then number, if it is near enough and not there yet.
+
+    Their points are the rows a and b.
+    """
     k = squares.shape[1]
     worst = squares[i, k - 1]
     square = 0.0
-    for a in range(points.shape[1]):
-        difference = points[i, a] - points[j, a]
+    for axis in range(points.shape[1]):
+        difference = points[a, axis] - points[b, axis]
         square += difference * difference
         if square > worst:
             return
@@ -83,36 +86,37 @@ def nearest_better(rows: Ints, others: Ints, places: Ints, points: Floats, squar
         for b in range(len(others)):
             j = others[b]
             if places[j] < places[i]:
-                _take_in(i, j, points, squares, who, True)
+                _take_in(i, j, points, i, j, squares, who, True)
 
 
 @kernel()
-def _nearest_along(
-    n: int, axis: int, order: Ints, places: Ints, points: Floats, numbers: Ints, squares: Floats, who: Ints
-) -> None:
-    """The nearest of all points of each of the first n, but for those of the same number.
+def _nearest_along(n: int, axis: int, points: Floats, order: Ints, numbers: Ints, squares: Floats, who: Ints) -> None:
+    """The nearest of all points of each of the first n, but for those of the same number; points are in this order.
 
-    `order` sorts the points along an axis, `places` is its inverse. From a row's own place, rows on both sides are
-    looked at, the nearer one along the axis first, until that alone is farther than the last of the nearest: rounded,
-    too, a sum of squares is never less than one of them.
+    It sorts them along an axis. From a row's own place, those on both sides are looked at, the nearer one along the
+    axis first, until that alone is farther than the last of the nearest: rounded, too, a sum of squares is never less
+    than one of them.
     """
     k, last = squares.shape[1], len(order) - 1
-    for i in range(n):
-        before, after = places[i] - 1, places[i] + 1
+    for here in range(len(order)):
+        i = order[here]
+        if i >= n:
+            continue
+        before, after = here - 1, here + 1
         while before >= 0 or after <= last:
-            to_before = points[i, axis] - points[order[before], axis] if before >= 0 else np.inf
-            to_after = points[order[after], axis] - points[i, axis] if after <= last else np.inf
+            to_before = points[here, axis] - points[before, axis] if before >= 0 else np.inf
+            to_after = points[after, axis] - points[here, axis] if after <= last else np.inf
             nearer = min(to_before, to_after)
             if nearer * nearer > squares[i, k - 1]:
                 break
             if to_before <= to_after:
-                j = order[before]
+                there = before
                 before -= 1
             else:
-                j = order[after]
+                there = after
                 after += 1
-            if numbers[j] != numbers[i]:
-                _take_in(i, j, points, squares, who, False)
+            if numbers[there] != numbers[here]:
+                _take_in(here, there, points, i, order[there], squares, who, False)
 
 
 def _none(n: int, k: int) -> tuple[Floats, Ints]:
@@ -124,7 +128,7 @@ def nearest_others(n: int, points: Floats, numbers: Ints, k: int) -> tuple[Float
     squares, who = _none(n, k)
     axis = int(np.argmax(points.var(axis=0)))  # along which looking ends soonest
     order = np.argsort(points[:, axis])
-    _nearest_along(n, axis, order, np.argsort(order), points, numbers, squares, who)
+    _nearest_along(n, axis, points[order], order, numbers[order], squares, who)
     return squares, who
 
 
