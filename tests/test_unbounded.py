@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +51,18 @@ def test_a_maze_is_also_assessed_in_its_environments(tmp_path):
     (tmp_path / "trials" / "maze-20d" / "dns-000.json").write_text("{}")
     with pytest.raises(ValueError, match=r"dns-000.json: damaged \('scenarios'\); remove it"):
         write_report(tmp_path)
+
+
+def test_the_stored_report_and_the_documentation_are_those_of_the_stored_trials(tmp_path):
+    root = Path(__file__).parents[1]
+    shutil.copytree(root / "results" / "unbounded" / "trials", tmp_path / "trials")
+    report, table, _ = write_report(tmp_path)
+    assert report.read_text() == (root / "results" / "unbounded" / "report.md").read_text()
+    assert table.read_text() == (root / "results" / "unbounded" / "unbounded.csv").read_text()
+    rows = [line for line in report.read_text().splitlines() if line.startswith("| ")]
+    assert len(rows) > 50
+    documented = (root / "docs" / "growing.md").read_text()
+    assert [row for row in rows if row not in documented] == []
 
 
 def test_summaries_are_medians_and_ratios():
