@@ -561,6 +561,8 @@ def test_a_cvt_of_few_samples():
     assert growing_by_name(few.text(), 20, None, 2.0) == few
     older = {name: value for name, value in few.to_dict().items() if name != "n_samples"}
     assert niches_from_dict(older) == tl.expanding(20, ignore_bounds=True)
+    older = {name: value for name, value in few.to_dict().items() if name != "axes"}
+    assert niches_from_dict(older) == tl.expanding(20, n_samples=40, ignore_bounds=True, axes=10**9)  # learns none
     assert not np.array_equal(unit_centroids(3, few, 1), unit_centroids(3, tl.expanding(20), 1))
     with pytest.raises(ValueError, match="n_samples: the exact method draws none"):
         few.tessellate(ARM.features, 1)

@@ -16,6 +16,8 @@ from tesselite.tessellation.kind import Construction, Niches
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
+_EARLIER = {"n_samples": None, "axes": 10**9}  # what runs have whose files, of earlier versions, do not say it
+
 
 @dataclass(frozen=True, kw_only=True)
 class Rule(Niches):
@@ -62,9 +64,9 @@ class Rule(Niches):
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
         """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
-        optional = ("n_samples", "axes")  # runs of earlier versions do not have them
-        names = [part.name for part in fields(cls) if part.name in about or part.name not in optional]
-        return cls(**{name: about[name] for name in names})
+        names = {part.name for part in fields(cls)}
+        earlier = {name: value for name, value in _EARLIER.items() if name in names and name not in about}
+        return cls(**{name: about[name] for name in names - earlier.keys()}, **earlier)
 
     def count_features(self, folder: Path) -> int:
         """How many the archive has."""
