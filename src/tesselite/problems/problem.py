@@ -43,7 +43,8 @@ class Problem(ABC):
     process, if there is one. `variant` distinguishes it from others with the same name and spaces (a robot without a
     leg), so that no run is continued with the wrong one; empty by default. If `y_down` is True, the second of two
     features grows downwards in pictures, as on a screen. `records` are what an evaluation returns besides fitness and
-    features, stored with each elite. A problem that is `seeded` is evaluated by `evaluate_seeded`.
+    features, stored with each elite. A problem that is `seeded` is evaluated by `evaluate_seeded`. Where a problem is
+    `deterministic`, to the last bit, copies of elites are not evaluated again (unless it has seeds or records).
     """
 
     name: str
@@ -57,6 +58,7 @@ class Problem(ABC):
     y_down: bool = False
     records: Records = NO_RECORDS
     seeded: bool = False
+    deterministic: bool = False
 
     def evaluate(
         self,

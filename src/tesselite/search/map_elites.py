@@ -32,6 +32,7 @@ from tesselite.emitters.mixtures import SPLITS, finders
 from tesselite.emitters.names import emitter_of, parts_of
 from tesselite.emitters.uniform_parents import UNIFORM, Variation
 from tesselite.problems.problem import Problem
+from tesselite.search.copies import Copies, are_known
 from tesselite.search.snapshots import kept_changes, picture_of
 from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows, SolutionSpace, check_space
@@ -451,14 +452,14 @@ def batches(
     n_threads = search.emitter.threads = checked_threads(threads)
     batch_size = min(batch_size, max(1, evaluations - search.evaluations))  # memory is for batches that there are
     search.revise()  # where it failed before
-    loop, stretch, archive = None, batch_size, search.archive
+    loop, copies, stretch, archive = None, Copies(search.archive), batch_size, search.archive
     stops = [milestone] if milestone else []
     if search.revision is not None:
         stops.append(search.revision.every)
     while search.evaluations < evaluations:
         left = evaluations - search.evaluations
         if search.archive is not archive:  # the tessellation has changed
-            loop, archive = None, search.archive
+            loop, copies, archive = None, Copies(search.archive), search.archive
         if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
             loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
         if loop and loop.can_run(left):
@@ -477,6 +478,8 @@ def batches(
             try:
                 if evaluate:
                     evaluated = evaluate(solutions, search.evaluations)
+                elif are_known(problem, search.archive):
+                    evaluated = copies.evaluate(problem, solutions, n_threads)
                 else:
                     numbers = range(search.evaluations, search.evaluations + len(solutions))
                     seeds = problem.seeds_in(search.seed, numbers)

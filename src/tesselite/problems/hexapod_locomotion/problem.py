@@ -55,6 +55,7 @@ class Hexapod(Problem):
     """
 
     direction = "max"
+    deterministic = True
     floor = -2.5  # m; no gait is known that walks backward faster than 0.5 m/s
     scenarios = tuple(f"leg {leg}" for leg in range(N_LEGS))
 

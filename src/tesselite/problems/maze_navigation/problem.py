@@ -63,6 +63,7 @@ class Maze(Problem):
     """
 
     direction = "min"
+    deterministic = True
     y_down = True
 
     def __init__(
