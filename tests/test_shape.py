@@ -37,9 +37,6 @@ MANY_PARAMETERS = {
     "runs/run.py:run",
     "search/map_elites.py:__init__",
     "tessellation/cvt.py:cvt",
-    "tessellation/growing.py:adaptive",
-    "tessellation/growing.py:cluster_elites",
-    "tessellation/growing.py:expanding",
     # Ours.
     "problems/hexapod_locomotion/dart.py:simulate",  # with the arguments of the kernel that it stands in for
     "runs/plan.py:of",
