@@ -100,4 +100,5 @@ def without_none(app, what, name, value, options, signature, returns):
 
 
 def setup(app):
+    """Called by Sphinx."""
     app.connect("autodoc-process-signature", without_none)

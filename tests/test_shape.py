@@ -26,8 +26,7 @@ LONG_FUNCTIONS = {
     "tessellation/staircase.py:principal_rows",
     "tessellation/staircase.py:staircase_rows",
 }
-MANY_PARAMETERS = {
-    # Public: users type these keywords.
+MANY_PARAMETERS = {  # all public: users type these keywords
     "assessment/scenarios.py:assess",
     "emitters/cma_emitters.py:cma_mae",
     "interop/pyribs.py:__init__",
@@ -37,9 +36,6 @@ MANY_PARAMETERS = {
     "runs/run.py:run",
     "search/map_elites.py:__init__",
     "tessellation/cvt.py:cvt",
-    # Ours.
-    "problems/hexapod_locomotion/dart.py:simulate",  # with the arguments of the kernel that it stands in for
-    "runs/plan.py:of",
 }
 
 

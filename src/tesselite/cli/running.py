@@ -25,7 +25,7 @@ from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.display import shown_run
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.runs.run import Changes, Options, continue_run, replay, start_run
 from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL
@@ -64,14 +64,16 @@ def _plan(options: RunOptions, problem: Problem) -> Plan:
     return Plan.of(
         problem,
         _niches(options, problem.features),
-        evaluations=EVALUATIONS if options.evaluations is None else options.evaluations,
+        Budget(
+            EVALUATIONS if options.evaluations is None else options.evaluations,
+            INITIAL if options.initial is None else options.initial,
+            options.batch_size,
+            stall_of(options.patience, options.rise),
+        ),
         emitter=_emitter(options),
-        initial=INITIAL if options.initial is None else options.initial,
-        batch_size=options.batch_size,
         seed=options.seed,
         execution=execution,
         start=options.start,
-        stall=stall_of(options.patience, options.rise),
         history=options.history,
     )
 

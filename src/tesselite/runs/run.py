@@ -34,7 +34,7 @@ from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_o
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import Plan, name_of, search_for
+from tesselite.runs.plan import Budget, Plan, name_of, search_for
 from tesselite.runs.problem import (
     agree_to,
     agree_to_import,
@@ -174,10 +174,8 @@ def run(
     plan = Plan.of(
         problem,
         niches_of(n_niches, grid, tessellation, n_samples=n_samples, p=p, method=method, space=problem.features),
-        evaluations=evaluations,
+        Budget(evaluations, initial, batch_size, stall_of(patience, rise)),
         emitter=chosen,
-        initial=initial,
-        batch_size=batch_size,
         seed=seed,
         execution=execution_of(
             workers,
@@ -190,7 +188,6 @@ def run(
             worker_memory=worker_memory,
         ),
         start=start,
-        stall=stall_of(patience, rise),
         history=history,
     )
     if history and out is None:

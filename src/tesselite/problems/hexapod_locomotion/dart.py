@@ -8,7 +8,7 @@ DART: Lee et al. (2018), "DART: Dynamic Animation and Robotics Toolkit", JOSS 3(
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from tesselite.problems.hexapod_locomotion import lockstep
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, targets
 from tesselite.problems.hexapod_locomotion.robot import Body
+
+if TYPE_CHECKING:
+    from tesselite.problems.hexapod_locomotion.episode import Episodes
 
 Array = npt.NDArray[np.float64]
 
@@ -178,23 +181,16 @@ class DartHexapod:
         return bool(self._base.getWorldTransform().rotation()[2, 2] > 0.0)
 
 
-def simulate(
-    rows: Array,
-    body: Body,
-    start: Array,
-    dt: float,
-    n_steps: int,
-    max_hold: int,
-    ends: npt.NDArray[np.int64],
-    finals: Array,
-    touches: npt.NDArray[np.int64],
-    tape: Array,
-) -> None:
-    """Run the episodes of all rows, one after the other; arguments and results as of `lockstep.simulate`."""
+def simulate(rows: Array, body: Body, dt: float, n_steps: int, max_hold: int, into: Episodes) -> None:
+    """Run the episodes of all rows, one after the other, from `into.start`; the rest of `into` is filled.
+
+    Arguments and results are as of `lockstep.simulate`.
+    """
+    ends, finals, touches, tape = into.ends, into.finals, into.touches, into.tape
     hexapod = DartHexapod(body)
     goals = targets(rows, n_steps)
     for row in range(len(rows)):
-        hexapod.set_state(start)
+        hexapod.set_state(into.start)
         touches[row] = 0
         goal, pose = np.zeros(N_JOINTS), np.zeros(6)
         step = still = 0

@@ -90,10 +90,11 @@ def _run(
     finals = np.full((n, 13), np.nan)
     touches = np.zeros((n, 2, N_LEGS), dtype=np.int64)
     tape = np.zeros((n if n_tape else 0, n_tape, lockstep.TAPE))
+    episodes = Episodes(start, ends, finals, touches, tape)
     if engine == "dart":
         from tesselite.problems.hexapod_locomotion import dart
 
-        dart.simulate(rows, shape, start, dt, n_steps, MAX_REST_STEPS, ends, finals, touches, tape)
+        dart.simulate(rows, shape, dt, n_steps, MAX_REST_STEPS, episodes)
     else:
         table = signal_table().ravel()
 
@@ -105,7 +106,7 @@ def _run(
 
         # A lane idles when its chunk runs out, so chunks are long; no result depends on them.
         in_chunks(work, n, max(1, min(512, -(-n // threads))), threads)
-    return Episodes(start, ends, finals, touches, tape)
+    return episodes
 
 
 @functools.cache
