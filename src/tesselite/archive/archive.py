@@ -21,6 +21,7 @@ from tesselite.archive.elites import Added, Elite, Elites
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.archive.figures import qd_score
 from tesselite.archive.rows import EliteRows
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
@@ -31,9 +32,6 @@ from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 
 if TYPE_CHECKING:
     from tesselite.problems.problem import Problem
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _INTEGERS = np.dtype(np.int64)
 _REASONS = 1000  # that are told apart

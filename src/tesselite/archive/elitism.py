@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.memory import copy_row, prefetch
 
@@ -24,9 +25,6 @@ EMPTY = -1
 
 LARGE_INDEX = 32_768  # slots from which on an index is not in the cache anyway
 FETCHED = 32  # candidates whose elites are fetched ahead together
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 class Elites(NamedTuple):

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Floats
+from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
+from tesselite.base.arrays import Floats
 from tesselite.base.arrow import (
     BLOCK,
     columns_of,

@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
 # growing by and by would copy every elite several times.

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import ExpectedQuality, shares_of_histogram
 from tesselite.assessment.statistics import LEVEL, corrected_tests, median, quantile, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
+from tesselite.base.arrays import Floats
 from tesselite.problems.problem import TRAINING
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.scenarios import Assessment
 from tesselite.assessment.statistics import median
+from tesselite.base.arrays import Floats, Ints
 from tesselite.problems.problem import TRAINING
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def share(fitness: Any, x: Any, direction: Direction) -> Any:

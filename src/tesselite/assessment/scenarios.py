@@ -20,6 +20,7 @@ from tesselite import __version__
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
 from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.base.arrays import Floats
 from tesselite.base.arrow import from_column, read_parquet, write_parquet
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checks import checked_count
@@ -33,7 +34,6 @@ from tesselite.execution.workers import WorkersLike
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.solutions import Rows
 
-Floats = npt.NDArray[np.float64]
 OnAssessed = Callable[[int, int], object]
 Evaluate = Callable[[Rows, str | None], Evaluation]
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.importing import import_name, name_of
 from tesselite.base.numbers import as_float
 from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, call_variation
@@ -26,7 +26,6 @@ from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 __all__ = ["gaussian", "iso_line", "operator", "polynomial", "resample", "sbx"]
 
 Bounds = Literal["clip", "reflect"]
-Floats = npt.NDArray[np.float64]
 VariationFunction = Callable[[Rows, Any, np.random.Generator], Rows]
 
 

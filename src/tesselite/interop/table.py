@@ -14,13 +14,12 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
+from tesselite.base.arrays import Floats, Ints
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Values = dict[str, npt.NDArray[Any]]
 
 

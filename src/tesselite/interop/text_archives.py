@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from tesselite.archive.archive import Archive
+from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Floats, Table, centres, check_holds
+from tesselite.interop.table import Table, centres, check_holds
 from tesselite.tessellation.files import save_tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
 

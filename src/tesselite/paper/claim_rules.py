@@ -16,8 +16,9 @@ from math import inf
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.statistics import LEVEL, Floats, median, median_interval, shift_interval
+from tesselite.assessment.statistics import LEVEL, median, median_interval, shift_interval
 from tesselite.assessment.tables import shown
+from tesselite.base.arrays import Floats
 from tesselite.paper.maze import PAPER as MAZE
 from tesselite.problems.problem import TRAINING
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tesselite.archive import elitism
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, OUTSIDE
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.blocks import CHUNK, EXCEPTION, Brood, call_lookup, call_objective
 from tesselite.compiled.crew import (
@@ -44,9 +45,6 @@ ROWS, DONE, _BAD_FITNESS, _BAD_FEATURES, _EXCEPTIONS, OUT_OF_BOUNDS, NO_NICHE, _
 _NO_KEY = np.uint64(0)
 
 _REASONS = {_BAD_FITNESS: FITNESS_NOT_FINITE, _BAD_FEATURES: FEATURES_NOT_FINITE, _EXCEPTIONS: EXCEPTION}
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Parts(NamedTuple):

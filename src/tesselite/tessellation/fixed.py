@@ -6,18 +6,14 @@ Samples drawn anew in each iteration live in `fresh`.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.threads import in_chunks
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import lloyd
 from tesselite.tessellation.nearest.rings import build_index_for
 from tesselite.tessellation.nearest.table import bucket_sort
 from tesselite.tessellation.nearest.tree import kd_order
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Singles = npt.NDArray[np.float32]
 
 
 class FixedLloyd:

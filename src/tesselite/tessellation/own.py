@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tesselite.base.arrays import Floats
 from tesselite.base.checks import is_whole
 from tesselite.base.importing import import_name, name_of
 from tesselite.base.trust import is_import_agreed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.kind import Construction, Niches
-from tesselite.tessellation.protocol import Floats, Tessellation, checked_tessellation
+from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.voronoi import VoronoiTessellation
 

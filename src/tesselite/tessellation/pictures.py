@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.terminal import short
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
@@ -19,8 +19,6 @@ from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 _INK = "#22577a"
 _DOT = "#d1495b"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.numbers import as_floats
 from tesselite.spaces.features import FeatureSpace
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tesselite.compiled.blocks import Lookup
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Tessellation(ABC):

@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
-
-Floats = npt.NDArray[np.float64]
 
 
 class Provisional(Tessellation):

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace, Sampler
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST_ACCEPTED = 1e-4  # below this share of accepted draws, rejection is hopeless and says so
 

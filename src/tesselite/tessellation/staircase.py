@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.base.threads import in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
@@ -33,9 +34,6 @@ from tesselite.tessellation.nearest.panels import (
 )
 from tesselite.tessellation.nearest.principal import leading_components, principal_parts
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 
 _BLOCK = 16 * ROWS

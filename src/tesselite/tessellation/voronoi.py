@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from tesselite.tessellation.cvt import ConstructionRecord
     from tesselite.tessellation.nearest import Index
     from tesselite.tessellation.quality import Quality
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_DRAWN = 200_000  # centroids that the page searches
 

@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.problems.hexapod_locomotion.controller import STEP
 from tesselite.problems.hexapod_locomotion.motion import Motion
 from tesselite.problems.hexapod_locomotion.robot import BASE_SIZE, FOOT_RADIUS, LEGS, N_LEGS
-
-Array = npt.NDArray[np.float64]
 
 _SHARP = 2  # frames are drawn this much larger and scaled down, which smooths their edges
 _PIXELS_PER_M = 350.0
@@ -41,13 +39,13 @@ class _Camera:
         self._scale = _PIXELS_PER_M * _SHARP
         self.target = np.zeros(3)
 
-    def pixels(self, points: Array) -> list[tuple[float, float]]:
+    def pixels(self, points: Floats) -> list[tuple[float, float]]:
         seen = np.atleast_2d(points) - self.target
         x = self._centre[0] + self._scale * (seen @ self._right)
         y = self._centre[1] - self._scale * (seen @ self._up)
         return list(zip(x.tolist(), y.tolist(), strict=True))
 
-    def nearness(self, points: Array) -> float:
+    def nearness(self, points: Floats) -> float:
         return float(np.mean((np.atleast_2d(points) - self.target) @ self._near))
 
 
@@ -59,7 +57,7 @@ def _font(size: int) -> Any:
     return ImageFont.truetype(font_manager.findfont("DejaVu Sans"), size * _SHARP)
 
 
-def _smoothed(positions: Array, reach: int = 24) -> Array:
+def _smoothed(positions: Floats, reach: int = 24) -> Floats:
     """The body's ground path as a camera follows it: averaged over a second or so, at height 0.07."""
     padded = np.pad(positions[:, :2], ((reach, reach), (0, 0)), mode="edge")
     window = np.ones(2 * reach + 1) / (2 * reach + 1)

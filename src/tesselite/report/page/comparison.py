@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.expected_quality import share
 from tesselite.assessment.metrics import project
 from tesselite.assessment.statistics import corrected_tests, effect_size, median, summarise
+from tesselite.base.arrays import Floats
 from tesselite.report.page.run_data import RunData
-
-Floats = npt.NDArray[np.float64]
 
 _LEVELS = 201
 _MOST_PAIRS = 30

@@ -19,6 +19,7 @@ from tesselite.archive.figures import figures_of
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
+from tesselite.base.arrays import Floats
 from tesselite.problems.problem import Problem
 from tesselite.report.growth import common_box, common_range, picture_pixels
 from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
@@ -34,7 +35,6 @@ from tesselite.spaces.variables import Variable, is_text, value_columns
 from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.protocol import Tessellation
 
-Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]
 
 EXACT_BYTES = 6_000_000

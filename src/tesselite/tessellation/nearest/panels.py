@@ -14,6 +14,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import types
 
+from tesselite.base.arrays import Floats, Singles
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
@@ -24,10 +25,6 @@ from tesselite.tessellation.nearest.lanes import (
     store_lanes,
     vector_operation,
 )
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 ROWS = 6
 COLUMNS = 16
