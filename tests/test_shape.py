@@ -28,7 +28,6 @@ LONG_FUNCTIONS = {
 }
 MANY_PARAMETERS = {  # all public: users type these keywords
     "assessment/scenarios.py:assess",
-    "emitters/cma_emitters.py:cma_mae",
     "interop/pyribs.py:__init__",
     "problems/maze_navigation/problem.py:maze",
     "problems/user_function.py:problem",

@@ -25,6 +25,8 @@ from tesselite.problems.problem import TRAINING
 AGREES, DISAGREES, MIXED = "agrees", "disagrees", "mixed"
 UNDERPOWERED, OTHER_BUDGET = "underpowered", "other budget"
 
+ADDED = "2026-11-18"  # since when the rules of claims that came last have stood
+
 FOUND, COVERAGE, SPREAD = Measure("found", ""), Measure("coverage", ""), Measure("spread", "")
 TRAINED, HELD_OUT, AVERAGE = Measure("best", "", TRAINING), Measure("best", ""), Measure("best", "", average=True)
 
@@ -220,15 +222,15 @@ class Hardest(Statement):
 class Claim:
     """A claim of the paper, the statements that decide it, and the rule in words.
 
-    `fixed` is the day since when the rule has stood; `changed` says what became of it after data were seen.
+    `changed` says what became of it after data were seen; `fixed` is the day since when the rule has stood.
     """
 
     text: str
     place: str
     rule: str
     statements: tuple[Statement, ...]
-    fixed: str
     changed: str = ""
+    fixed: str = "2026-11-17"
 
     @property
     def rule_in_full(self) -> str:
@@ -241,7 +243,7 @@ class Claim:
         return tuple(dict.fromkeys(pair for statement in self.statements for pair in statement.pairs))
 
 
-def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]], fixed: str) -> list[Claim]:
+def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]]) -> list[Claim]:
     """What section VI says of the clustering's iterations; `as_precise(n)` are the statements for n against 200."""
     changed = "Before any trial with fewer iterations."
     return [
@@ -250,16 +252,16 @@ def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement,
             "VI",
             f"1 and 10 iterations against 200, {rule}",
             (*as_precise(1), *as_precise(10)),
-            fixed,
             changed,
+            ADDED,
         ),
         Claim(
             "Beyond the paper's words: random samples as centroids, without any clustering, are as good.",
             "VI",
             "the same with 0 iterations",
             as_precise(0),
-            fixed,
             changed,
+            ADDED,
         ),
     ]
 

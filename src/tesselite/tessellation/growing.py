@@ -43,11 +43,7 @@ class Growing(Rule):
         self._set("ignore_bounds", bool(self.ignore_bounds))
 
     def tessellate(
-        self,
-        space: FeatureSpace,
-        seed: int,
-        threads: int | None = None,
-        progress: Construction | None = None,
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
         return Provisional(FeatureSpace(dict.fromkeys(space.names)) if self.ignore_bounds else space)
@@ -60,16 +56,13 @@ class Growing(Rule):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {**super().to_dict(), "p": p_to_json(self.p)}
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"{self.kind} CVT of {self.n_niches:,} niches" + ("" if self.p == 2.0 else f", p = {self.p:g}")
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return [*self._size(), "--grow", self.text(), *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
 
     def _size(self) -> list[str]:
@@ -124,7 +117,6 @@ class Expanding(Growing):
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
-        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
         return super().from_dict({**about, "grid": about["shape"]})
 
     @property
@@ -133,11 +125,7 @@ class Expanding(Growing):
         return None if self.grid is None else tuple(self.grid)
 
     def tessellate(
-        self,
-        space: FeatureSpace,
-        seed: int,
-        threads: int | None = None,
-        progress: Construction | None = None,
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
         if self.shape is None:
@@ -159,14 +147,12 @@ class Expanding(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Expansion
 
         return Expansion(self)
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return super().label if self.shape is None else f"expanding grid {'x'.join(map(str, self.shape))}"
 
     def _size(self) -> list[str]:
@@ -198,7 +184,6 @@ class Adaptive(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Adaptation
 
         return Adaptation(self)
@@ -227,14 +212,12 @@ class Clusters(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Clustering
 
         return Clustering(self)
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"Cluster-Elites, {self.first:,} to {self.n_niches:,} niches"
 
 

@@ -29,16 +29,13 @@ class Population(Rule):
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"population of {self.size:,} without niches ({self.text()})"
 
     @property
     def construction(self) -> str:
-        """The label says it all."""
         return ""
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return ["--population", self.text()]
 
 
@@ -59,7 +56,6 @@ class Dns(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import Dominated
 
         return Dominated(self)
@@ -82,7 +78,6 @@ class Nslc(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import LocalCompetition
 
         return LocalCompetition(self)
@@ -105,7 +100,6 @@ class Rts(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import Tournament
 
         return Tournament(self)

@@ -23,6 +23,7 @@ from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.base.threads import in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
+from tesselite.tessellation.fixed import LloydSamples
 from tesselite.tessellation.nearest.lanes import LANES, row_square
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
@@ -227,26 +228,17 @@ def principal_rows(
     return n_changed
 
 
-class StaircaseLloyd:
+class StaircaseLloyd(LloydSamples):
     """The state of Lloyd's algorithm on fixed samples in many dimensions, p = 2; the interface of `FixedLloyd`.
 
     `points` (n, d) are unit-scaled, in single precision, and are shifted in place: hand over an array of your own.
     """
 
     def __init__(self, points: Singles, centroids: Floats, threads: int) -> None:
-        self.n, self.d = points.shape
-        self.k = len(centroids)
-        self.threads = threads
+        super().__init__(points, len(centroids), threads)
         for first in range(0, self.n, _CHUNK):
             points[first : first + _CHUNK] -= np.float32(0.5)
-        self.points = points
         self._centers = np.ascontiguousarray(centroids - 0.5)
-        self.labels = np.full(self.n, -1, np.int64)
-        self.squares = np.full(self.n, np.inf)
-        self.moved = np.ones(self.k, np.uint8)
-        self.changed = np.zeros(self.k, np.uint8)
-        self.starts = np.empty(self.k + 1, np.int64)
-        self.members = np.arange(self.n)
         self.principal = self._principal_parts()
         if self.principal is None:
             self._lengths = np.empty(self.n)
@@ -261,10 +253,6 @@ class StaircaseLloyd:
         """The centroids (k, d), unit-scaled."""
         return self._centers + 0.5
 
-    def count_empty(self) -> int:
-        """How many niches have no sample."""
-        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
-
     def step(self, average: bool = True) -> tuple[float, int]:
         """Assign all samples, then move the centroids, as `FixedLloyd.step` does."""
         self.changed[:] = 0
@@ -276,35 +264,18 @@ class StaircaseLloyd:
             _CHUNK,
         )
         n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
-        error = float(self.squares.sum() / self.n)
+        error = self.sort(average)
         before = self._centers.copy()
-        lloyd.sort_by_niche(self.labels, self.starts, self.members)
-        if not average:
-            self.changed[:] = 0
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
-                    self.points,
-                    self.members,
-                    self.starts,
-                    self._centers,
-                    self.changed,
-                    self.moved,
-                    first,
-                    last,
+                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
                 ),
                 self.k,
                 self.k // 16 + 1,
             )
         )
-        n_reseeded = 0
-        if n_empty:
-            empty = np.flatnonzero(np.diff(self.starts) == 0)
-            farthest = np.argsort(-self.squares, kind="stable")[: len(empty)]
-            spots = farthest[self.squares[farthest] > 0.0]
-            self._centers[empty[: len(spots)]] = self.points[spots]
-            self.moved[empty[: len(spots)]] = 1
-            n_reseeded = len(spots)
+        n_reseeded = self.reseed(self._centers) if n_empty else 0
         if self.principal is None:
             gaps = self._centers - before
             self._drifts = np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + 1e-12)
