@@ -28,10 +28,10 @@ _MOST_POLYGONS = 20_000
 
 def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
     """An image (pixels, pixels), row 0 at the top, of `values`, one per elite in niche order; NaN in empty niches."""
-    return _values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
+    return values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
 
 
-def _values_in(archive: Archive, niches: Any, values: Any) -> Any:
+def values_in(archive: Archive, niches: Any, values: Any) -> Any:
     """The value of the elite of each of these niches, in their shape; NaN where the niche is empty."""
     filled = archive.elites().niches
     found = np.full(niches.shape, np.nan)
@@ -116,7 +116,7 @@ def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     elites = archive.elites()
     steps = 50 * _PIXELS
     places = ((np.arange(steps) + 0.5) / steps)[:, None]
-    rows = _values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
+    rows = values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
     borders = np.flatnonzero(~((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1])))) + 1
     (units,) = _edges(archive.tessellation.space, np.concatenate([[0], borders, [steps]]) / steps)
     starts, ends = units[:-1], units[1:]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.arrays import Floats
+from tesselite.base.arrays import Floats, Ints
 from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP, servo_step, targets
 from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes
 from tesselite.problems.hexapod_locomotion.robot import (
@@ -89,6 +89,12 @@ class Motion:
     def feet(self) -> Floats:
         """Centres of the feet in the world, (n, 6, 3)."""
         return self.points[:, :, 3]
+
+    def stances(self, leg: int) -> Ints:
+        """From which to which step a foot was on the floor, (m, 2)."""
+        last = len(self.time) - 1
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.contacts[:last, leg].astype(np.int8), [0]])))
+        return edges.reshape(-1, 2)
 
     @property
     def speed(self) -> float:
