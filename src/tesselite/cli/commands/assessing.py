@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand
 
 from tesselite.cli.options import (
@@ -16,7 +15,9 @@ from tesselite.cli.options import (
     OnWorkers,
     QuietOption,
     TrustOption,
+    argument,
     command,
+    option,
     trust,
     whole,
 )
@@ -26,16 +27,14 @@ from tesselite.cli.options import (
 class AssessOptions:
     """The options of `assess`."""
 
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
-    at_most: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Assess at most N elites, drawn at random. Default: 10,000."),
-    ] = None
-    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Seed for drawing elites.")] = 0
-    share: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Also print the share of elites that reach fitness X; can be repeated."),
-    ] = None
+    folders: list[Path] = argument("Folders of runs.", metavar="RUN")
+    at_most: int | None = option(
+        "Assess at most N elites, drawn at random. Default: 10,000.", metavar="N", parser=whole
+    )
+    seed: int = option("Seed for drawing elites.", default=0, metavar="N", parser=whole)
+    share: list[float] | None = option(
+        "Also print the share of elites that reach fitness X; can be repeated.", metavar="X"
+    )
     on: OnWorkers
     quiet: QuietOption = False
     trust: TrustOption = False
@@ -71,26 +70,20 @@ class SeveralAgainst(TyperCommand):
 class CompareOptions:
     """The options of `compare`."""
 
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of the first set of runs.")]
-    against: Annotated[
-        list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
-    ]
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tables and figures.")] = Path("comparison")
-    names: Annotated[str, typer.Option(metavar="A,B", help="Names of the two sets.")] = ""
-    share: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Compare the share of elites that reach fitness X; can be repeated."),
-    ] = None
-    n_niches: Annotated[
-        int | None,
-        typer.Option(
-            "--niches",
-            parser=whole,
-            metavar="K",
-            help="Project all runs onto a common CVT of K niches. Default: only if their niches differ, with as "
-            "many niches as the run with the fewest.",
-        ),
-    ] = None
+    runs: list[Path] = argument("Folders of the first set of runs.", metavar="RUN")
+    against: list[Path] = option("Folders of the second set of runs.", "--against", default=MISSING, metavar="RUN...")
+    out: Path = option("Folder for the tables and figures.", "--out", "-o", default=Path("comparison"))
+    names: str = option("Names of the two sets.", default="", metavar="A,B")
+    share: list[float] | None = option(
+        "Compare the share of elites that reach fitness X; can be repeated.", metavar="X"
+    )
+    n_niches: int | None = option(
+        "Project all runs onto a common CVT of K niches. Default: only if their niches differ, with as "
+        "many niches as the run with the fewest.",
+        "--niches",
+        metavar="K",
+        parser=whole,
+    )
     kind: FigureOption = FigureFormat.PNG
     on: OnWorkers
     quiet: QuietOption = False
