@@ -146,7 +146,7 @@ class OnWorkers:
 
     threads: ThreadsOption = None
     workers: int | None = option("Evaluate in N processes; for Python functions. Does not affect results.", metavar="N")
-    dask: str | None = option("Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N.", "--dask", metavar="ADDRESS")
+    dask: str | None = option("Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N.", metavar="ADDRESS")
     timeout: float | None = option(
         "Abort an evaluation after SECONDS (workers only). Default: no limit.", metavar="SECONDS"
     )
@@ -165,7 +165,7 @@ class TrialOptions:
     """How the trials of a study are carried out, and how it is reported."""
 
     workers: int | None = option("Trials in parallel. Default: the number of cores.", metavar="N", parser=whole)
-    dask: str | None = option("Run trials on a Dask cluster that shares the file system.", "--dask", metavar="ADDRESS")
+    dask: str | None = option("Run trials on a Dask cluster that shares the file system.", metavar="ADDRESS")
     keep_runs: bool = option("Keep the archives, not only summaries.", "--keep-runs", default=False)
     forecast: bool = option("Only estimate how long it will take.", "--forecast", default=False)
     report: bool = option("Only write the report, from finished trials.", "--report", default=False)

@@ -71,7 +71,7 @@ class CompareOptions:
     """The options of `compare`."""
 
     runs: list[Path] = argument("Folders of the first set of runs.", metavar="RUN")
-    against: list[Path] = option("Folders of the second set of runs.", "--against", default=MISSING, metavar="RUN...")
+    against: list[Path] = option("Folders of the second set of runs.", default=MISSING, metavar="RUN...")
     out: Path = option("Folder for the tables and figures.", "--out", "-o", default=Path("comparison"))
     names: str = option("Names of the two sets.", default="", metavar="A,B")
     share: list[float] | None = option(

@@ -91,7 +91,7 @@ class PlotOptions:
 @command
 def plot(options: PlotOptions) -> None:
     """Draw a run (progress, archive, and the problem's own pictures) or a saved archive."""
-    from tesselite.cli.picturing import plot as draw
+    from tesselite.cli.look import plot as draw
 
     if options.folder.is_dir():
         trust(options.trust, options.folder)
@@ -113,7 +113,7 @@ class FilmOptions:
 @command
 def film(options: FilmOptions) -> None:
     """Film an elite, such as a hexapod walking."""
-    from tesselite.cli.picturing import make_film
+    from tesselite.cli.look import make_film
 
     trust(options.trust, options.folder)
     make_film(options.folder, options.elite, options.scenario, options.out, options.as_json)
@@ -136,7 +136,7 @@ class ReportOptions:
 @command
 def report(options: ReportOptions) -> None:
     """Write an interactive page of one or more runs: a single HTML file that works offline."""
-    from tesselite.cli.reporting import make_report
+    from tesselite.cli.look import make_report
 
     trust(options.trust, *(folder for folder in options.folders if folder.is_dir()))
     make_report(options.folders, options.out, options.as_json)
@@ -156,7 +156,7 @@ class WatchOptions:
 @command
 def watch(options: WatchOptions) -> None:
     """Show a run in a browser while it is in progress. Only reads its folder."""
-    from tesselite.cli.reporting import watch_run
+    from tesselite.cli.look import watch_run
 
     trust(options.trust, options.folder)
     watch_run(options.folder, options.host, options.port, options.seconds)

@@ -37,7 +37,7 @@ class CvtCommandOptions:
         "--out",
         "-o",
     )
-    plot: Path | None = option("Draw the tessellation to this file.", "--plot")
+    plot: Path | None = option("Draw the tessellation to this file.")
     dry_run: bool = option("Only estimate time and memory.", "--dry-run", default=False)
     no_cache: bool = option("Ignore the cache and do not update it.", "--no-cache", default=False)
     list_cache: bool = option("List the cached tessellations and exit.", "--list-cache", default=False)

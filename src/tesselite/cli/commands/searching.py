@@ -43,14 +43,11 @@ class Recycling:
 
     recycle_after: int | None = option(
         "Replace a worker process after N evaluations, for simulators that leak (--workers only).",
-        "--recycle-after",
         metavar="N",
         parser=whole,
     )
     worker_memory: str | None = option(
-        "Replace a worker process once it takes this much memory, such as 2GB (--workers only).",
-        "--worker-memory",
-        metavar="SIZE",
+        "Replace a worker process once it takes this much memory, such as 2GB (--workers only).", metavar="SIZE"
     )
 
 

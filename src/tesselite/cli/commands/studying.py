@@ -73,6 +73,6 @@ class BenchOptions:
 @command
 def bench(options: BenchOptions) -> None:
     """Compare algorithms on public benchmarks and with published figures. Can be stopped and continued."""
-    from tesselite.cli.benchmarking import run_benchmarks
+    from tesselite.cli.reproducing import run_benchmarks
 
     run_benchmarks(options)
