@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.terminal import one_line, say
-from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.display import print_json, tell, user_prints_to_stderr
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -27,14 +27,8 @@ def show_problems(as_json: bool) -> None:
     from tesselite.problems import BUILT_IN
 
     if as_json:
-        print_json(
-            {
-                "problems": [
-                    {"name": known.name, "variants": list(known.variants), "summary": known.summary}
-                    for known in BUILT_IN
-                ]
-            }
-        )
+        keys = ("name", "variants", "summary")
+        print_json({"problems": [{key: getattr(known, key) for key in keys} for known in BUILT_IN]})
         return
     for known in BUILT_IN:
         typer.echo(f"{', '.join(known.variants)}\n    {known.summary}")
@@ -80,12 +74,8 @@ def show_info(path: Path, as_json: bool) -> None:
         about, lines = _figures(archive), _archive_lines(archive)
     else:
         about, lines = _about_run(path)
-    if as_json:
-        print_json({**about, "out": str(path)})
-        return
-    typer.echo(one_line(f"{path}: {about.get('state', 'an archive')}"))
-    for name, text in lines:
-        typer.echo(one_line(f"  {name:12} {text}"))
+    shown = [f"  {name:12} {text}" for name, text in lines]
+    tell({**about, "out": str(path)}, as_json, f"{path}: {about.get('state', 'an archive')}", *shown)
 
 
 def _size(n_bytes: int) -> str:
@@ -254,10 +244,7 @@ def export_archive(
     else:
         write = _write_arrays if to == "npz" else _write_rows
         write_atomically(file, lambda part: write(elites, part))
-    if as_json:
-        print_json({"out": str(file), "format": to, "elites": len(elites)})
-    else:
-        typer.echo(one_line(f"{len(elites):,} elites: {file}"))
+    tell({"out": str(file), "format": to, "elites": len(elites)}, as_json, f"{len(elites):,} elites: {file}")
 
 
 def _format(to: str | None, out: Path | None) -> str:
@@ -321,11 +308,7 @@ def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, 
             files = plot_archive(archive, out, kind, title, features or None, say)
         else:
             files = plot_run(folder, out, kind, say, features or None)
-    if as_json:
-        print_json({"files": [str(file) for file in files]})
-        return
-    for file in files:
-        typer.echo(one_line(file))
+    tell({"files": [str(file) for file in files]}, as_json, *files)
 
 
 def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
@@ -350,10 +333,7 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
         raise ValueError(f"--elite: niche {elite} of {folder} is empty")
     with user_prints_to_stderr():
         said = problem.film(found.solution, scenario, out, f"niche {found.niche}")
-    if as_json:
-        print_json({"out": str(out), "niche": found.niche, "fitness": found.fitness, **said})
-    else:
-        typer.echo(one_line(out))
+    tell({"out": str(out), "niche": found.niche, "fitness": found.fitness, **said}, as_json, out)
 
 
 def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
@@ -370,10 +350,8 @@ def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> Non
     with user_prints_to_stderr():
         file = write_report(folders, out)
     size = file.stat().st_size
-    if as_json:
-        print_json({"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]})
-    else:
-        typer.echo(one_line(f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)"))
+    about = {"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]}
+    tell(about, as_json, f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)")
 
 
 def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
