@@ -23,8 +23,6 @@ LONG_FUNCTIONS = {
     "problems/maze_navigation/simulation.py:_roll_out",
     "tessellation/cells.py:cut_cell",
     "tessellation/lloyd.py:assign_on_grid",
-    "tessellation/staircase.py:principal_rows",
-    "tessellation/staircase.py:staircase_rows",
 }
 MANY_PARAMETERS = {  # all public: users type these keywords
     "assessment/scenarios.py:assess",
