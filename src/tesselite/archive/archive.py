@@ -22,6 +22,7 @@ from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.archive.figures import qd_score
 from tesselite.archive.rows import EliteRows
 from tesselite.base.arrays import Floats, Ints
+from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
@@ -356,9 +357,7 @@ class Archive(EliteRows):
         """Draw n elites uniformly, with replacement; ValueError if there are none."""
         if not self._n:
             raise ValueError("sample: the archive is empty; add evaluated solutions first")
-        if not isinstance(n, int | np.integer) or not 0 <= n < 2**31:
-            raise ValueError(f"n: expected a whole number of at least 0, got {n!r:.80}")
-        return self._take(rng.integers(0, self._n, n))
+        return self._take(rng.integers(0, self._n, checked_count("n", n, least=0, below=2**31)))
 
     # -- populations without niches --------------------------------------------------------------------------------
 

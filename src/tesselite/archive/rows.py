@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tesselite.archive import elitism
 from tesselite.base.arrays import Floats, Ints
+from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
@@ -69,8 +70,7 @@ class EliteRows:
     ) -> None:
         self.n_niches = n_niches  # filled or not
         self.records = records if isinstance(records, Records) else Records(records)
-        if not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-            raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
+        width = checked_count("width", width, below=2**31)
         self.width: int = int(width)  # number of values in a solution's row
         self.dtype: np.dtype[Any] = _checked_dtype(dtype)
         self._n_columns = n_features + self.records.width

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.arrays import Floats
+from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.axes import Labels, Periodic
 from tesselite.spaces.variables import Variable
@@ -100,9 +101,7 @@ class FeatureSpace:
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
         """The unit cube in n dimensions, with features named f0, f1, ..."""
-        if not isinstance(n, int | np.integer):
-            raise ValueError(f"n: expected a whole number of at least 1, got {shown(n)}")
-        return cls({f"f{i}": (0.0, 1.0) for i in range(n)}, sampler=sampler)
+        return cls({f"f{i}": (0.0, 1.0) for i in range(checked_count("n", n))}, sampler=sampler)
 
     @property
     def n(self) -> int:
