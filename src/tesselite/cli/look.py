@@ -152,11 +152,9 @@ def _plan_figures(plan: Plan) -> dict[str, Any]:
 
 def _plan_lines(plan: Plan, archive: Archive | None, changes: list[Change]) -> list[tuple[str, str]]:
     """What a run is, and how its niches have changed, for people."""
-    from tesselite.tessellation.growing import Growing
-
     return [
         ("niches", plan.niches.label),
-        *(_growth_lines(archive, changes) if archive is not None and isinstance(plan.niches, Growing) else []),
+        *(_growth_lines(archive, changes) if archive is not None and plan.niches.grows else []),
         ("emitter", plan.emitter),
         ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),

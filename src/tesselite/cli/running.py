@@ -34,7 +34,7 @@ from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.kind import Niches
-from tesselite.tessellation.niches import Cvt, niches_of
+from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.own import by_name as tessellation_by_name
 from tesselite.tessellation.population import population_by_name
 from tesselite.tessellation.protocol import Tessellation
@@ -162,8 +162,8 @@ def run_problem(options: RunOptions) -> None:
         problem = by_name(options.problem)
     plan = _plan(options, problem)
     iterations = None
-    if isinstance(plan.niches, Cvt):
-        job = plan.niches.job(problem.features, plan.seed, options.on.threads)
+    job = plan.niches.job(problem.features, plan.seed, options.on.threads)
+    if job is not None:
         iterations = job.iterations
         if not options.quiet:
             say_what_to_expect(job, cache=True)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, Values, centres, check_holds
+from tesselite.interop.table import Table, Values, check_holds
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all
@@ -101,7 +101,7 @@ def write_qdax(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
         raise ValueError(
             f"QDax: has a row for each of {n:,} niches, filled or not; at most {_MOST_NICHES:,} are written"
         )
-    centroids = centres(archive.tessellation, np.arange(n))
+    centroids = archive.tessellation.centres(np.arange(n))
     elites = archive.elites()
     arrays = {
         "genotypes": np.zeros((n, archive.width), archive.dtype),

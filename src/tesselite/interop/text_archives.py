@@ -16,9 +16,7 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, centres, check_holds
-from tesselite.tessellation.files import save_tessellation
-from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.interop.table import Table, check_holds
 
 
 def read_pymap_elites(path: Path, n_features: int | None) -> Table:
@@ -80,10 +78,9 @@ def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) 
     """Write the elites, and the centroids of a CVT beside them, as `centroids_K_D.dat`."""
     fitness = check_holds(archive, "pymap_elites", (), negate, lossy)
     elites, niches = archive.elites(), archive.tessellation
-    rows = np.column_stack([fitness, centres(niches, elites.niches), elites.features, elites.solutions])
+    rows = np.column_stack([fitness, niches.centres(elites.niches), elites.features, elites.solutions])
     _write(path, rows)
-    if isinstance(niches, VoronoiTessellation):
-        save_tessellation(niches, path.with_name(f"centroids_{niches.n_niches}_{niches.space.n}.dat"))
+    niches.keep(path.with_name(f"centroids_{niches.n_niches}_{niches.space.n}.dat"))
 
 
 def write_sferes2(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:

@@ -25,6 +25,7 @@ class Growing(Rule):
     """Niches within bounds that follow what was seen; `Expanding` says what the options mean."""
 
     apart = ("n_niches", "grid", "p")
+    grows = True
     n_niches: int = field(kw_only=False)
     every: int = 1000
     margin: float = 0.01

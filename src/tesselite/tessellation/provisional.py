@@ -35,6 +35,11 @@ class Provisional(Tessellation):
         self._factors = np.random.default_rng(0).integers(0, 2**63, features.n, dtype=np.uint64) * np.uint64(2)
         self._factors += np.uint64(1)
 
+    @property
+    def given_space(self) -> FeatureSpace:
+        """The features, with open bounds."""
+        return self.features
+
     def niches_of_unit(self, unit: Floats) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows: 62 bits of a hash, which differ for different rows."""
         words = np.ascontiguousarray(unit + 0.0).view(np.uint64)  # -0.0 is 0.0

@@ -32,7 +32,6 @@ from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
 from tesselite.spaces.records import Values
 from tesselite.spaces.variables import Variable, is_text, value_columns
-from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.protocol import Tessellation
 
 State = Literal["running", "finished", "stopped"]
@@ -307,7 +306,7 @@ def _settings_shown(run: RunData, plan: Plan, version: str) -> list[tuple[str, s
     return [
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
-        *([("Growth", changes_in_words(run.changes))] if isinstance(plan.niches, Growing) else []),
+        *([("Growth", changes_in_words(run.changes))] if plan.niches.grows else []),
         ("Budget", f"{plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),
