@@ -12,7 +12,8 @@ from tesselite.paper.claim_rules import OTHER_BUDGET, Claim, Contrast, Evidence,
 from tesselite.paper.numbers import number_of, released
 from tesselite.paper.studies import STUDIES, Study
 
-CLAIMS = claims_maze.CLAIMS | claims_hexapod.CLAIMS
+_CLAIMS = claims_maze.CLAIMS | claims_hexapod.CLAIMS
+CLAIMS = {study: _CLAIMS[study] for study in STUDIES if study in _CLAIMS}
 
 
 @dataclass(frozen=True)
