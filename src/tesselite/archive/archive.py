@@ -104,7 +104,7 @@ class Archive(EliteRows):
         points = as_floats("tessellation", tessellation.tie_breaking, "tie_breaking of numbers")
         if points.shape not in ((0,), (tessellation.space.n,)):
             raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {points.shape}")
-        self.rule = elitism.Rule(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
+        self.rule = elitism.Elitism(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
         self.variables: tuple[Variable, ...] = tuple(variables)
         if len(self.variables) not in (0, self.width) and not is_text(self.variables):
             raise ValueError(f"variables: expected none, or one for each of {self.width}, got {len(self.variables)}")

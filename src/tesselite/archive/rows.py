@@ -134,9 +134,9 @@ class EliteRows:
         """The rows of solutions themselves, in order of filling; valid up to len(archive)."""
         return self._solutions
 
-    def arrays(self) -> elitism.Elites:
+    def arrays(self) -> elitism.EliteArrays:
         """The rows and the index themselves."""
-        return elitism.Elites(
+        return elitism.EliteArrays(
             self._niches,
             self._fitness,
             self._features,
@@ -161,7 +161,7 @@ class EliteRows:
             self._index = elitism.new_index(self.n_niches, len(self._fitness))
             elitism.set_rows(*self._index, self._niches[:n])
 
-    def take_better(self, other: EliteRows, rule: elitism.Rule) -> int:
+    def take_better(self, other: EliteRows, rule: elitism.Elitism) -> int:
         """Take over every elite of `other`, of the same kind, that is better than the one here; returns how many."""
         other.reserve(0)  # checks its rows
         self.reserve(len(other))
@@ -182,7 +182,7 @@ class EliteRows:
         elitism.set_rows(*self._index, self._niches[: self._n])
         return int(taken.sum())
 
-    def _tie_order(self, row: int, rule: elitism.Rule) -> tuple[Any, ...]:
+    def _tie_order(self, row: int, rule: elitism.Elitism) -> tuple[Any, ...]:
         return (
             elitism.lattice_distance(self._features, row, rule),
             self._fitness[row].tobytes(),

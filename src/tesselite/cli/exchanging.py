@@ -14,7 +14,7 @@ from tesselite.spaces.features import FeatureSpace
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
     from tesselite.cli.commands.exchanging import ImportOptions
-    from tesselite.interop.table import Table
+    from tesselite.interop.table import ForeignElites
     from tesselite.tessellation.protocol import Tessellation
 
 
@@ -52,7 +52,7 @@ def import_archive(options: ImportOptions) -> None:
     tell(about, options.as_json, f"{kept:,} elites: {file}")
 
 
-def _read(options: ImportOptions, space: FeatureSpace | None) -> tuple[Table, Tessellation | None]:
+def _read(options: ImportOptions, space: FeatureSpace | None) -> tuple[ForeignElites, Tessellation | None]:
     """What the file holds, and the niches that the options ask for."""
     if sum(option is not None for option in (options.grid, options.niches, options.centroids)) > 1:
         raise ValueError("expected only one of --grid, --niches and --centroids, got several")

@@ -141,7 +141,7 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnWorkers:
+class WorkerOptions:
     """Where evaluations are done."""
 
     threads: ThreadsOption = None

@@ -19,7 +19,7 @@ from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
 from tesselite.execution.choice import execution_of
-from tesselite.execution.execution import Given
+from tesselite.execution.execution import WorkerChoice
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
@@ -180,7 +180,7 @@ def run_problem(options: RunOptions) -> None:
 
         with user_prints_to_stderr():
             page = write_report([folder], folder / "report.html")
-    tell(run, options.quiet, options.as_json, page)
+    tell_run(run, options.quiet, options.as_json, page)
 
 
 def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
@@ -205,13 +205,13 @@ def resume_run(options: ResumeOptions) -> None:
     folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
     limits = options.recycling
-    given = Given(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
+    given = WorkerChoice(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
     changes = Changes(options.evaluations, other_version=options.other_version, on=given)
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
         run = continue_run(
             folder, changes=changes, options=Options(on.threads, options.checkpoint_seconds, display=display)
         )
-    tell(run, options.quiet, options.as_json)
+    tell_run(run, options.quiet, options.as_json)
 
 
 def replay_run(folder: Path, as_json: bool) -> None:
@@ -259,7 +259,7 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise
 
 
-def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None:
+def tell_run(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None:
     """Print the result of a run, and where its page is."""
     figures = run.to_dict()
     if page is not None:

@@ -1,4 +1,4 @@
-"""Table: what the file of another library says about its solutions, and how it becomes an archive.
+"""ForeignElites: what the file of another library says about its solutions, and how it becomes an archive.
 
 The formats are in `pyribs_table`, `qdax_arrays` and `text_archives`.
 """
@@ -23,7 +23,7 @@ Values = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Table:
+class ForeignElites:
     """n solutions (n, width), their fitness (n,), which is maximised, features (n, d) and records.
 
     `centroids` (k, d), if the file holds those of all niches; the number (n,) of each solution's niche, if it does.

@@ -16,17 +16,17 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, check_holds
+from tesselite.interop.table import ForeignElites, check_holds
 
 
-def read_pymap_elites(path: Path, n_features: int | None) -> Table:
+def read_pymap_elites(path: Path, n_features: int | None) -> ForeignElites:
     """The table of an `archive_N.dat`; its centroids, which are those of filled niches only, are left out."""
     d = _known(n_features)
     rows = _numbers(path, 2 + 2 * d)
-    return Table(rows[:, 1 + 2 * d :], rows[:, 0].copy(), rows[:, 1 + d : 1 + 2 * d].copy())
+    return ForeignElites(rows[:, 1 + 2 * d :], rows[:, 0].copy(), rows[:, 1 + d : 1 + 2 * d].copy())
 
 
-def read_sferes2(path: Path, n_features: int | None) -> Table:
+def read_sferes2(path: Path, n_features: int | None) -> ForeignElites:
     """The table of an `archive_N.dat`, with or without a number in front of each line."""
     d = _known(n_features)
     rows = _numbers(path, 2 + d)
@@ -35,7 +35,7 @@ def read_sferes2(path: Path, n_features: int | None) -> Table:
         numbers, rows = rows[:, 0].astype(np.int64), rows[:, 1:]
     if rows.shape[1] < d + 2:
         raise ValueError(f"expected {d} features, a fitness and a solution in each line, got {rows.shape[1]} numbers")
-    return Table(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy(), niches=numbers)
+    return ForeignElites(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy(), niches=numbers)
 
 
 def _numbered(path: Path, first: Floats) -> bool:

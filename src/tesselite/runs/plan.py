@@ -122,7 +122,7 @@ class Plan:
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            emitter=name_of(trial.emitter),
+            emitter=text_of(trial.emitter),
             evaluations=evaluations,
             initial=initial,
             batch_size=_batch_size(budget.batch_size, trial.emitter),
@@ -225,7 +225,7 @@ class Plan:
         return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 
-def name_of(emitter: Emitter) -> str:
+def text_of(emitter: Emitter) -> str:
     """The text that a plan has for an emitter that has begun."""
     name = str(emitter)
     return VARY if name == UNIFORM else name

@@ -62,7 +62,7 @@ class Parts(NamedTuple):
     high: Floats
     per_unit: Floats
     refuses: npt.NDArray[np.bool_]  # features that are invalid outside their bounds
-    rule: elitism.Rule
+    rule: elitism.Elitism
 
 
 class Scratch(NamedTuple):

@@ -12,9 +12,9 @@ from tesselite.cli.options import (
     FigureFormat,
     FigureOption,
     JsonOption,
-    OnWorkers,
     QuietOption,
     TrustOption,
+    WorkerOptions,
     argument,
     command,
     option,
@@ -35,7 +35,7 @@ class AssessOptions:
     share: list[float] | None = option(
         "Also print the share of elites that reach fitness X; can be repeated.", metavar="X"
     )
-    on: OnWorkers
+    on: WorkerOptions
     quiet: QuietOption = False
     trust: TrustOption = False
     as_json: JsonOption = False
@@ -85,7 +85,7 @@ class CompareOptions:
         parser=whole,
     )
     kind: FigureOption = FigureFormat.PNG
-    on: OnWorkers
+    on: WorkerOptions
     quiet: QuietOption = False
     trust: TrustOption = False
     as_json: JsonOption = False

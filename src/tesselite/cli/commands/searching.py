@@ -9,10 +9,10 @@ from typing import Any
 from tesselite.cli.options import (
     CheckpointOption,
     JsonOption,
-    OnWorkers,
     QuietOption,
     SeedOption,
     TrustOption,
+    WorkerOptions,
     argument,
     command,
     grid_cells,
@@ -119,7 +119,7 @@ class RunOptions:
         "Keep every evaluation, with its solution, in Parquet parts in DIR/history.", "--history", default=False
     )
     seed: SeedOption = None
-    on: OnWorkers
+    on: WorkerOptions
     recycling: Recycling
     asynchronous: bool = option(
         "Insert each result immediately, without waiting for the batch (workers only).", "--asynchronous", default=False
@@ -150,7 +150,7 @@ class ResumeOptions:
 
     folder: Path = argument("Folder of the run.", metavar="DIR")
     evaluations: int | None = option("Extend the budget to this many evaluations.", metavar="N", parser=whole)
-    on: OnWorkers
+    on: WorkerOptions
     recycling: Recycling
     checkpoint_seconds: CheckpointOption = 30.0
     other_version: bool = option(
