@@ -92,3 +92,13 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 templates_path = ["_templates"]
+
+
+def without_none(app, what, name, value, options, signature, returns):
+    """The signature of a class that is written as a function (`tl.expanding`): it does not return None."""
+    return signature, None if isinstance(value, type) else returns
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", without_none)

@@ -16,9 +16,9 @@ import pytest
 import tesselite as tl
 from hill_runs import edit_settings
 from tesselite.cli import main
-from tesselite.cli.running import tell
+from tesselite.cli.running import tell_run
 from tesselite.runs.carry_on import Run
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.tessellation.niches import Grid
 
 COMMANDS = ("problems", "run", "resume", "info", "export", "cvt")
@@ -354,8 +354,8 @@ def test_a_run_in_which_everything_fails_shows_the_first_error_in_full(cli, name
 def test_an_archive_without_elites_has_no_best_fitness_to_tell(capsys, tmp_path):
     problem = tl.problems.sphere(2)
     search = tl.MapElites(problem.solutions, tl.GridTessellation(problem.features, 3), seed=1)
-    plan = Plan.of(problem, Grid((3, 3)), evaluations=10)
-    tell(Run(plan, problem, search, tmp_path), quiet=False, as_json=False)
+    plan = Plan.of(problem, Grid((3, 3)), Budget(10))
+    tell_run(Run(plan, problem, search, tmp_path), quiet=False, as_json=False)
     assert "best fitness -, 0 evaluations" in capsys.readouterr().out
 
 

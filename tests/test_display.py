@@ -24,7 +24,7 @@ from tesselite.report.live import Watched
 from tesselite.report.page.run_data import read_run
 from tesselite.runs.carry_on import Interrupted, RunDisplay
 from tesselite.runs.display import _plain_lines, shown_run
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.runs.run import Options, continue_run, start_run
 from tesselite.search import map_elites
 from tesselite.tessellation.niches import Grid
@@ -32,6 +32,10 @@ from tesselite.tessellation.niches import Grid
 HERE = Path(__file__).parent
 SETTINGS = {"evaluations": 300, "initial": 100, "batch_size": 100, "seed": 3}
 GRID = Grid((8, 8))
+
+
+def plan_of(execution):
+    return Plan.of(problems.good, GRID, Budget(300, 100, 100), execution=execution, seed=3)
 
 
 def command(capsys, monkeypatch, *words):
@@ -164,9 +168,7 @@ class Seen(RunDisplay):
 def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, capsys, monkeypatch):
     folder, seen = tmp_path / "run", Seen(stop_at=40)
     with pytest.raises(Interrupted):
-        start_run(
-            Plan.of(problems.good, GRID, execution=Batches(1), **SETTINGS), problems.good, folder, Options(display=seen)
-        )
+        start_run(plan_of(Batches(1)), problems.good, folder, Options(display=seen))
     assert seen.evaluations[:41] == list(range(41))
     (folder / "archive.parquet").unlink()  # as while the first batch is under way
     finished = len(seen.evaluations) - 1
@@ -187,7 +189,7 @@ def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, 
 
 def test_what_the_log_of_an_asynchronous_run_holds_is_counted(tmp_path):
     folder = tmp_path / "run"
-    start_run(Plan.of(problems.good, GRID, execution=Asynchronous(1), **SETTINGS), problems.good, folder)
+    start_run(plan_of(Asynchronous(1)), problems.good, folder)
     assert read_run(folder).evaluations == 300
     (folder / "archive.parquet").unlink()
     assert read_run(folder).evaluations == 300

@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import matplotlib
@@ -43,7 +44,9 @@ def small(tmp_path, monkeypatch):
     matplotlib.use("agg")
     of = Plan.of.__func__
     capped = classmethod(
-        lambda cls, *args, evaluations, **named: of(cls, *args, evaluations=min(evaluations, 3_000), **named)
+        lambda cls, problem, niches, budget, **named: of(
+            cls, problem, niches, replace(budget, evaluations=min(budget.evaluations, MOST)), **named
+        )
     )
     monkeypatch.setattr(Plan, "of", capped)
 

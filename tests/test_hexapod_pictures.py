@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tesselite.archive.archive import Archive
-from tesselite.cli.picturing import make_film
+from tesselite.cli.look import make_film
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.film import film, frames
 from tesselite.problems.hexapod_locomotion.gait_pictures import draw_gait, draw_paths, plot_walk

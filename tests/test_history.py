@@ -21,7 +21,7 @@ from tesselite.archive import history
 from tesselite.archive.history import HISTORY, EvaluatedRows, HistoryFolder, RowKind, load_history
 from tesselite.cli.app import app
 from tesselite.execution.islands import Islands
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.runs.run import resume, run
 from tesselite.search.map_elites import MapElites, batches
 from tesselite.tessellation.niches import niches_of
@@ -190,7 +190,7 @@ def test_islands_give_the_same_bytes_on_any_workers(tmp_path):
         Plan.of(
             valley,
             niches_of(grid=[6, 6], space=valley.features),
-            evaluations=10**10,
+            Budget(10**10),
             execution=Islands(n=2),
             history=True,
         )

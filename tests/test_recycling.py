@@ -16,7 +16,7 @@ from tesselite.base.checks import checked_bytes
 from tesselite.cli.app import app
 from tesselite.execution.batches import Batches
 from tesselite.execution.choice import execution_from_dict, execution_of, resumed
-from tesselite.execution.execution import Given
+from tesselite.execution.execution import WorkerChoice
 from tesselite.execution.workers import WorkersLost
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.run import resume, run
@@ -67,9 +67,9 @@ def test_plans_files_and_commands_know_the_limits(tmp_path):
     assert execution_from_dict(json.loads(json.dumps(how.to_dict()))) == how
     assert execution_from_dict({"kind": "batches", "workers": 2, "retries": 2, "timeout": None}) == Batches(2)
     assert ("Recycled", "after 1,000 evaluations or at 2,000 MB") in how.shown()
-    assert resumed(how, Given(retries=1)) == Batches(2, 1, recycle_after=1000, worker_memory=2 * 10**9)
-    assert resumed(how, Given("tcp://there:8786")) == Batches("tcp://there:8786")
-    assert resumed(how, Given(recycle_after=5)).recycle_after == 5
+    assert resumed(how, WorkerChoice(retries=1)) == Batches(2, 1, recycle_after=1000, worker_memory=2 * 10**9)
+    assert resumed(how, WorkerChoice("tcp://there:8786")) == Batches("tcp://there:8786")
+    assert resumed(how, WorkerChoice(recycle_after=5)).recycle_after == 5
     options = ["--grid", "4", "--evaluations", "40", "--initial", "20", "--seed", "1", "-q", "-o", str(tmp_path / "a")]
     words = ["--workers", "1", "--recycle-after", "1e3", "--worker-memory", "2GB"]
     said = CliRunner().invoke(app, ["run", "worker_problems:good", *words, *options])

@@ -23,13 +23,9 @@ LONG_FUNCTIONS = {
     "problems/maze_navigation/simulation.py:_roll_out",
     "tessellation/cells.py:cut_cell",
     "tessellation/lloyd.py:assign_on_grid",
-    "tessellation/staircase.py:principal_rows",
-    "tessellation/staircase.py:staircase_rows",
 }
-MANY_PARAMETERS = {
-    # Public: users type these keywords.
+MANY_PARAMETERS = {  # all public: users type these keywords
     "assessment/scenarios.py:assess",
-    "emitters/cma_emitters.py:cma_mae",
     "interop/pyribs.py:__init__",
     "problems/maze_navigation/problem.py:maze",
     "problems/user_function.py:problem",
@@ -37,12 +33,6 @@ MANY_PARAMETERS = {
     "runs/run.py:run",
     "search/map_elites.py:__init__",
     "tessellation/cvt.py:cvt",
-    "tessellation/growing.py:adaptive",
-    "tessellation/growing.py:cluster_elites",
-    "tessellation/growing.py:expanding",
-    # Ours.
-    "problems/hexapod_locomotion/dart.py:simulate",  # with the arguments of the kernel that it stands in for
-    "runs/plan.py:of",
 }
 
 

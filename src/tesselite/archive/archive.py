@@ -21,6 +21,8 @@ from tesselite.archive.elites import Added, Elite, Elites
 from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.archive.figures import qd_score
 from tesselite.archive.rows import EliteRows
+from tesselite.base.arrays import Floats, Ints
+from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
@@ -31,9 +33,6 @@ from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 
 if TYPE_CHECKING:
     from tesselite.problems.problem import Problem
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _INTEGERS = np.dtype(np.int64)
 _REASONS = 1000  # that are told apart
@@ -105,7 +104,7 @@ class Archive(EliteRows):
         points = as_floats("tessellation", tessellation.tie_breaking, "tie_breaking of numbers")
         if points.shape not in ((0,), (tessellation.space.n,)):
             raise ValueError(f"tessellation: expected tie_breaking to have a number per feature, got {points.shape}")
-        self.rule = elitism.Rule(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
+        self.rule = elitism.Elitism(self.sign, points, tessellation.space.low, tessellation.space.per_unit)
         self.variables: tuple[Variable, ...] = tuple(variables)
         if len(self.variables) not in (0, self.width) and not is_text(self.variables):
             raise ValueError(f"variables: expected none, or one for each of {self.width}, got {len(self.variables)}")
@@ -358,9 +357,7 @@ class Archive(EliteRows):
         """Draw n elites uniformly, with replacement; ValueError if there are none."""
         if not self._n:
             raise ValueError("sample: the archive is empty; add evaluated solutions first")
-        if not isinstance(n, int | np.integer) or not 0 <= n < 2**31:
-            raise ValueError(f"n: expected a whole number of at least 0, got {n!r:.80}")
-        return self._take(rng.integers(0, self._n, n))
+        return self._take(rng.integers(0, self._n, checked_count("n", n, least=0, below=2**31)))
 
     # -- populations without niches --------------------------------------------------------------------------------
 

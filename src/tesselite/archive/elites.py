@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
+from tesselite.base.arrays import Floats, Ints
 from tesselite.spaces.records import Values
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, value_columns
 
 if TYPE_CHECKING:
     import pandas
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Status(IntEnum):

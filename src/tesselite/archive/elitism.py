@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.memory import copy_row, prefetch
 
@@ -25,11 +26,8 @@ EMPTY = -1
 LARGE_INDEX = 32_768  # slots from which on an index is not in the cache anyway
 FETCHED = 32  # candidates whose elites are fetched ahead together
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
-
-class Elites(NamedTuple):
+class EliteArrays(NamedTuple):
     """The arrays of an archive: a row for each elite, and the index from a niche's number to its row.
 
     Solutions are rows of bytes, here and in `Candidates`, so that one compilation serves every dtype.
@@ -53,7 +51,7 @@ class Candidates(NamedTuple):
     solutions: npt.NDArray[Any]
 
 
-class Rule(NamedTuple):
+class Elitism(NamedTuple):
     """Who is better: `sign` is +1 to maximise and -1 to minimise fitness; between equals, see `beats`.
 
     The lattice belongs to `GridTessellation(cells="released")`: `points` per axis, and `low` and `per_unit` of the

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from tesselite.archive.evaluation import Direction
+from tesselite.base.arrays import Floats
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -35,6 +36,19 @@ def figures_of(archive: Archive) -> Figures:
         "invalid": archive.invalid.total(),
         "out_of_bounds": archive.out_of_bounds,
     }
+
+
+def worst(direction: Direction) -> float:
+    """A fitness than which none is worse."""
+    return np.inf if direction == "min" else -np.inf
+
+
+def best_of(fitness: Floats, direction: Direction) -> float:
+    """The best of the finite ones of these values (n,); the worst there is if there are none."""
+    valid = fitness[np.isfinite(fitness)]
+    if not len(valid):
+        return worst(direction)
+    return float(valid.min() if direction == "min" else valid.max())
 
 
 def qd_score(fitness: Any, floor: float, direction: Direction = "max") -> float:

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Floats
+from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
+from tesselite.base.arrays import Floats
 from tesselite.base.arrow import (
     BLOCK,
     columns_of,
     from_column,
-    is_text,
+    is_text_column,
     read_about,
     read_block,
     read_parquet,
@@ -38,8 +39,7 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
-from tesselite.spaces.variables import Variable, row_of, value_columns, value_names
-from tesselite.spaces.variables import is_text as holds_text
+from tesselite.spaces.variables import Variable, is_text, row_of, value_columns, value_names
 from tesselite.tessellation.own import description_of, from_description
 from tesselite.tessellation.protocol import Tessellation
 
@@ -313,8 +313,8 @@ def _solution_rows(
     rows = np.empty((len(table), width), dtype)
     for j, name in enumerate(value_names(variables, 0, taken)):
         column = table[name]
-        if holds_text(variables):
+        if is_text(variables):
             rows[:] = [row_of(text, width) for text in texts_of(column)] or rows
             break
-        rows[:, j] = variables[j].read(texts_of(column) if is_text(column) else from_column(column))
+        rows[:, j] = variables[j].read(texts_of(column) if is_text_column(column) else from_column(column))
     return rows

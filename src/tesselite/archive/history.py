@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tesselite import __version__
-from tesselite.archive.archive import Archive, Floats, Ints
+from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Evaluation
 from tesselite.archive.file import table_of
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.arrow import buffers_of, read_about, read_parquet, to_booleans, to_sparse_texts, write_parquet
 from tesselite.base.atomic import cannot_write, remove_parts, write_atomically
 from tesselite.base.checksum import is_intact, sealed

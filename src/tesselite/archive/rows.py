@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive import elitism
+from tesselite.base.arrays import Floats, Ints
+from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
 # growing by and by would copy every elite several times.
@@ -71,8 +70,7 @@ class EliteRows:
     ) -> None:
         self.n_niches = n_niches  # filled or not
         self.records = records if isinstance(records, Records) else Records(records)
-        if not isinstance(width, int | np.integer) or not 1 <= width < 2**31:
-            raise ValueError(f"width: expected a whole number of at least 1, got {width!r:.80}")
+        width = checked_count("width", width, below=2**31)
         self.width: int = int(width)  # number of values in a solution's row
         self.dtype: np.dtype[Any] = _checked_dtype(dtype)
         self._n_columns = n_features + self.records.width
@@ -136,9 +134,9 @@ class EliteRows:
         """The rows of solutions themselves, in order of filling; valid up to len(archive)."""
         return self._solutions
 
-    def arrays(self) -> elitism.Elites:
+    def arrays(self) -> elitism.EliteArrays:
         """The rows and the index themselves."""
-        return elitism.Elites(
+        return elitism.EliteArrays(
             self._niches,
             self._fitness,
             self._features,
@@ -163,7 +161,7 @@ class EliteRows:
             self._index = elitism.new_index(self.n_niches, len(self._fitness))
             elitism.set_rows(*self._index, self._niches[:n])
 
-    def take_better(self, other: EliteRows, rule: elitism.Rule) -> int:
+    def take_better(self, other: EliteRows, rule: elitism.Elitism) -> int:
         """Take over every elite of `other`, of the same kind, that is better than the one here; returns how many."""
         other.reserve(0)  # checks its rows
         self.reserve(len(other))
@@ -184,7 +182,7 @@ class EliteRows:
         elitism.set_rows(*self._index, self._niches[: self._n])
         return int(taken.sum())
 
-    def _tie_order(self, row: int, rule: elitism.Rule) -> tuple[Any, ...]:
+    def _tie_order(self, row: int, rule: elitism.Elitism) -> tuple[Any, ...]:
         return (
             elitism.lattice_distance(self._features, row, rule),
             self._fitness[row].tobytes(),

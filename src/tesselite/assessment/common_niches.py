@@ -17,7 +17,6 @@ from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.kind import Niches
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.provisional import Provisional
 
 _SAMPLES, _ITERATIONS = 20, 20  # for each niche, and of Lloyd's algorithm
 _AT_MOST = 10_000  # niches that nobody asked for
@@ -38,7 +37,7 @@ def common_niches(asked: Sequence[Niches], archives: Sequence[Archive], n_niches
     that all runs share; where bounds are open or differ, within the range of all elites. ValueError if a run without
     niches, or a wanted number of them, meets runs of other features.
     """
-    spaces = [_space(archive) for archive in archives]
+    spaces = [archive.tessellation.given_space for archive in archives]
     if n_niches is not None:
         n_niches = checked_count("n_niches", n_niches)
     elif _alike(asked, archives, spaces):
@@ -75,12 +74,6 @@ def _of_other_features(spaces: Sequence[FeatureSpace], *, needed: bool) -> Commo
         )
     return Common(None, f"the runs have different features, {features}: coverage, filled niches and QD score are those "
                         "of each run's own niches, and cannot be compared")  # fmt: skip
-
-
-def _space(archive: Archive) -> FeatureSpace:
-    """The features, with open bounds where they are not known."""
-    niches = archive.tessellation
-    return niches.features if isinstance(niches, Provisional) else niches.space
 
 
 def _count(asked: Niches, archive: Archive) -> int:

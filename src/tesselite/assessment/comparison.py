@@ -6,21 +6,19 @@ section III; the tests and effect sizes are in `statistics`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
+from tesselite.archive.figures import worst
 from tesselite.assessment.expected_quality import ExpectedQuality, shares_of_histogram
 from tesselite.assessment.statistics import LEVEL, corrected_tests, median, quantile, summarise
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
+from tesselite.base.arrays import Floats
 from tesselite.problems.problem import TRAINING
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -123,8 +121,8 @@ class Comparison:
 
     def bests(self, group: Group, setting: str) -> Floats:
         """Best fitness of each run in a setting; infinitely bad where no solution is valid."""
-        worst = math.inf if self.direction == "min" else -math.inf
-        return np.array([worst if (b := trial.best[setting]) is None else b * self.scale for trial in group.trials])
+        bests = [trial.best[setting] for trial in group.trials]
+        return np.array([worst(self.direction) if best is None else best * self.scale for best in bests])
 
     def expected_best(self, group: Group, setting: str) -> float:
         """Expected best performance: the median over runs."""

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.evaluation import Direction
+from tesselite.archive.figures import worst
 from tesselite.assessment.scenarios import Assessment
 from tesselite.assessment.statistics import median
+from tesselite.base.arrays import Floats, Ints
 from tesselite.problems.problem import TRAINING
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def share(fitness: Any, x: Any, direction: Direction) -> Any:
@@ -43,14 +41,19 @@ def share(fitness: Any, x: Any, direction: Direction) -> Any:
     return float(result) if np.ndim(x) == 0 else result
 
 
+def _checked_levels(levels: Any) -> Floats:
+    edges = np.asarray(levels, dtype=np.float64)
+    if edges.ndim != 1 or not len(edges) or not (np.diff(edges) > 0).all():
+        raise ValueError("levels: expected increasing values of shape (m,)")
+    return edges
+
+
 def histogram(fitness: Any, levels: Any) -> Ints:
     """How many values lie up to levels[0], above it and up to levels[1], ..., and above the last: (m + 1,) counts.
 
     From these counts and the number of solutions every share at a level follows exactly. NaN is counted nowhere.
     """
-    edges = np.asarray(levels, dtype=np.float64)
-    if edges.ndim != 1 or not len(edges) or not (np.diff(edges) > 0).all():
-        raise ValueError("levels: expected increasing values of shape (m,)")
+    edges = _checked_levels(levels)
     values = np.asarray(fitness, dtype=np.float64)
     up_to = np.searchsorted(np.sort(values[~np.isnan(values)]), edges, side="right")
     return np.diff(np.concatenate([[0], up_to, [int((~np.isnan(values)).sum())]])).astype(np.int64)
@@ -123,10 +126,10 @@ def expected_best(assessments: Sequence[Assessment], settings: Sequence[str] | N
     `settings` are training and all scenarios by default.
     """
     chosen = _settings(assessments, assessments[0].settings if assessments and settings is None else settings)
-    worst = np.inf if assessments[0].direction == "min" else -np.inf
+    nothing = worst(assessments[0].direction)
     result: dict[str, float | None] = {}
     for name in chosen:
-        bests = [worst if (best := one.best(name)) is None else best for one in assessments]
+        bests = [nothing if (best := one.best(name)) is None else best for one in assessments]
         middle = median(bests)
         result[name] = middle if np.isfinite(middle) else None
     return result
@@ -141,9 +144,7 @@ def expected_quality(
     ["training"] for the quality in the setting of the search.
     """
     chosen = _settings(assessments, settings)
-    edges = np.asarray(levels, dtype=np.float64)
-    if edges.ndim != 1 or not len(edges) or not (np.diff(edges) > 0).all():
-        raise ValueError("levels: expected increasing values of shape (m,)")
+    edges = _checked_levels(levels)
     direction = assessments[0].direction
     shares = [share(one.fitness[name], edges, direction) for one in assessments for name in chosen]
     return ExpectedQuality(direction, edges, np.array(shares))

@@ -17,7 +17,6 @@ from tesselite.assessment.neighbours import nearest_distances
 from tesselite.problems.problem import Problem
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.provisional import Provisional
 
 SPREAD_AT_MOST = 50_000
 """Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""
@@ -98,8 +97,7 @@ def in_niches(archive: Archive, n_niches: int) -> Archive:
 
     What reports show of a population; to compare several, `project` them on a common tessellation of your choice.
     """
-    assert isinstance(archive.tessellation, Provisional)
-    given, features = archive.tessellation.features, archive.elites().features
+    given, features = archive.tessellation.given_space, archive.elites().features
     low = np.where(np.isinf(given.low), features.min(axis=0), given.low)
     high = np.where(np.isinf(given.high), features.max(axis=0), given.high)
     high = np.where(high > low, high, low + 1.0)

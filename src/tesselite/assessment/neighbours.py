@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.spaces.scaling import axis_gap
 from tesselite.tessellation.voronoi import checked_p
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _TREE_DIMENSIONS = 8  # beyond, a k-d tree looks at nearly every point
 _BLOCK = 256  # rows of the matrix products: 256 x 10,000 values are 20 MB

@@ -20,6 +20,8 @@ from tesselite import __version__
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
 from tesselite.archive.evaluation import Direction, Evaluation
+from tesselite.archive.figures import best_of
+from tesselite.base.arrays import Floats
 from tesselite.base.arrow import from_column, read_parquet, write_parquet
 from tesselite.base.atomic import write_atomically
 from tesselite.base.checks import checked_count
@@ -33,7 +35,6 @@ from tesselite.execution.workers import WorkersLike
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.solutions import Rows
 
-Floats = npt.NDArray[np.float64]
 OnAssessed = Callable[[int, int], object]
 Evaluate = Callable[[Rows, str | None], Evaluation]
 
@@ -78,11 +79,8 @@ class Assessment:
 
     def best(self, setting: str = TRAINING) -> float | None:
         """The best fitness in a setting; None if no elite is valid in it."""
-        values = self._of(setting)
-        values = values[np.isfinite(values)]
-        if not len(values):
-            return None
-        return float(values.max() if self.direction == "max" else values.min())
+        best = best_of(self._of(setting), self.direction)
+        return best if np.isfinite(best) else None
 
     def best_niche(self, setting: str = TRAINING) -> int | None:
         """The niche of the elite that is best in a setting (the lowest of equals); None if none is valid."""

@@ -16,9 +16,8 @@ from math import comb, inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tesselite.base.arrays import Floats
 
 RESAMPLES = 10_000
 LEVEL = 0.95

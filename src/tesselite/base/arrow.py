@@ -76,7 +76,7 @@ def from_column(column: Any) -> npt.NDArray[Any]:
     return np.frombuffer(whole.buffers()[1], dtype, len(whole), whole.offset * dtype.itemsize)
 
 
-def is_text(column: Any) -> bool:
+def is_text_column(column: Any) -> bool:
     """Whether a PyArrow column holds texts."""
     import pyarrow as pa
 
@@ -85,7 +85,7 @@ def is_text(column: Any) -> bool:
 
 def texts_of(column: Any) -> list[str]:
     """The texts of a PyArrow column; ValueError if some are missing or are none."""
-    if column.null_count or not is_text(column):
+    if column.null_count or not is_text_column(column):
         raise ValueError(f"expected a column of texts, got {column.type} with {column.null_count} missing")
     texts: list[str] = column.to_pylist()
     return texts
@@ -95,7 +95,7 @@ def columns_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     """The columns of a table as checksums take them: numbers, or the bytes of texts."""
     for name in table.column_names:
         column = table[name]
-        if is_text(column):
+        if is_text_column(column):
             yield name, np.frombuffer(json.dumps(texts_of(column)).encode(), np.uint8)
         else:
             yield name, from_column(column)
@@ -112,7 +112,7 @@ def buffers_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
             raise ValueError(f"expected no missing values in the column {name!r}, got {column.null_count}")
         if pa.types.is_boolean(column.type):
             yield name, from_column(column.cast(pa.uint8()))
-        elif is_text(column):
+        elif is_text_column(column):
             column = column.cast(pa.large_utf8())
             yield name, from_column(pc.binary_length(column))
             ends = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, column.offset * 8) if column else [0]

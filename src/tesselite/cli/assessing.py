@@ -19,7 +19,7 @@ from tesselite.cli.options import split_names
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment, Evaluating
     from tesselite.cli.commands.assessing import AssessOptions, CompareOptions
-    from tesselite.cli.options import OnWorkers
+    from tesselite.cli.options import WorkerOptions
 
 _PLAIN_SECONDS = 5.0
 
@@ -57,7 +57,7 @@ def assess_runs(options: AssessOptions) -> None:
         print_json({"runs": told})
 
 
-def _evaluating(on: OnWorkers, progress: Callable[[int, int], object] | None) -> Evaluating:
+def _evaluating(on: WorkerOptions, progress: Callable[[int, int], object] | None) -> Evaluating:
     from tesselite.assessment.scenarios import Evaluating
     from tesselite.execution.choice import execution_of
 

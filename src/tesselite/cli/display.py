@@ -13,6 +13,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from typing import Any
 
+import typer
+
+from tesselite.base.terminal import one_line
+
 
 @contextmanager
 def user_prints_to_stderr() -> Iterator[None]:
@@ -40,6 +44,15 @@ def _flush_c_output() -> None:
 def print_json(content: dict[str, Any]) -> None:
     """One JSON object on standard output; numbers that JSON has no word for become null."""
     sys.stdout.write(json.dumps(_plain(content), allow_nan=False) + "\n")
+
+
+def tell(about: dict[str, Any], as_json: bool, *lines: object) -> None:
+    """A result: one JSON object, or some lines."""
+    if as_json:
+        print_json(about)
+        return
+    for line in lines:
+        typer.echo(one_line(line))
 
 
 def _plain(value: Any) -> Any:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from tesselite.base.terminal import one_line, say
-from tesselite.cli.display import print_json
+from tesselite.base.terminal import say
+from tesselite.cli.display import tell
 from tesselite.interop.formats import FORMATS, read_table, write
 from tesselite.runs.folder import check_output, not_linked
 from tesselite.spaces.features import FeatureSpace
@@ -16,7 +14,7 @@ from tesselite.spaces.features import FeatureSpace
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
     from tesselite.cli.commands.exchanging import ImportOptions
-    from tesselite.interop.table import Table
+    from tesselite.interop.table import ForeignElites
     from tesselite.tessellation.protocol import Tessellation
 
 
@@ -27,10 +25,7 @@ def export_to(
     file = out or not_linked((path if path.is_dir() else path.parent) / FORMATS[to])
     check_output("--out", file)
     write(archive, file, to, negate=negate, lossy=lossy)
-    if as_json:
-        print_json({"out": str(file), "format": to, "elites": len(archive)})
-    else:
-        typer.echo(one_line(f"{len(archive):,} elites: {file}"))
+    tell({"out": str(file), "format": to, "elites": len(archive)}, as_json, f"{len(archive):,} elites: {file}")
 
 
 def import_archive(options: ImportOptions) -> None:
@@ -53,13 +48,11 @@ def import_archive(options: ImportOptions) -> None:
         say(
             f"{n - kept:,} of {n:,} solutions are not elites: another one of their niche is better, or they are invalid"
         )
-    if options.as_json:
-        print_json({"out": str(file), "format": options.of.value, "solutions": n, "elites": kept})
-    else:
-        typer.echo(one_line(f"{kept:,} elites: {file}"))
+    about = {"out": str(file), "format": options.of.value, "solutions": n, "elites": kept}
+    tell(about, options.as_json, f"{kept:,} elites: {file}")
 
 
-def _read(options: ImportOptions, space: FeatureSpace | None) -> tuple[Table, Tessellation | None]:
+def _read(options: ImportOptions, space: FeatureSpace | None) -> tuple[ForeignElites, Tessellation | None]:
     """What the file holds, and the niches that the options ask for."""
     if sum(option is not None for option in (options.grid, options.niches, options.centroids)) > 1:
         raise ValueError("expected only one of --grid, --niches and --centroids, got several")

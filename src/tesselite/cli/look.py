@@ -1,8 +1,9 @@
-"""The commands that look: `problems`, `info` and `export`."""
+"""What the commands that look at runs do: `problems`, `info`, `export`, `plot`, `film`, `report` and `watch`."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.terminal import one_line, say
-from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.display import print_json, tell, user_prints_to_stderr
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -26,14 +27,8 @@ def show_problems(as_json: bool) -> None:
     from tesselite.problems import BUILT_IN
 
     if as_json:
-        print_json(
-            {
-                "problems": [
-                    {"name": known.name, "variants": list(known.variants), "summary": known.summary}
-                    for known in BUILT_IN
-                ]
-            }
-        )
+        keys = ("name", "variants", "summary")
+        print_json({"problems": [{key: getattr(known, key) for key in keys} for known in BUILT_IN]})
         return
     for known in BUILT_IN:
         typer.echo(f"{', '.join(known.variants)}\n    {known.summary}")
@@ -79,12 +74,8 @@ def show_info(path: Path, as_json: bool) -> None:
         about, lines = _figures(archive), _archive_lines(archive)
     else:
         about, lines = _about_run(path)
-    if as_json:
-        print_json({**about, "out": str(path)})
-        return
-    typer.echo(one_line(f"{path}: {about.get('state', 'an archive')}"))
-    for name, text in lines:
-        typer.echo(one_line(f"  {name:12} {text}"))
+    shown = [f"  {name:12} {text}" for name, text in lines]
+    tell({**about, "out": str(path)}, as_json, f"{path}: {about.get('state', 'an archive')}", *shown)
 
 
 def _size(n_bytes: int) -> str:
@@ -161,11 +152,9 @@ def _plan_figures(plan: Plan) -> dict[str, Any]:
 
 def _plan_lines(plan: Plan, archive: Archive | None, changes: list[Change]) -> list[tuple[str, str]]:
     """What a run is, and how its niches have changed, for people."""
-    from tesselite.tessellation.growing import Growing
-
     return [
         ("niches", plan.niches.label),
-        *(_growth_lines(archive, changes) if archive is not None and isinstance(plan.niches, Growing) else []),
+        *(_growth_lines(archive, changes) if archive is not None and plan.niches.grows else []),
         ("emitter", plan.emitter),
         ("batches", f"{plan.beginning}, then batches of {plan.batch_size:,}"),
         ("seed", str(plan.seed)),
@@ -253,10 +242,7 @@ def export_archive(
     else:
         write = _write_arrays if to == "npz" else _write_rows
         write_atomically(file, lambda part: write(elites, part))
-    if as_json:
-        print_json({"out": str(file), "format": to, "elites": len(elites)})
-    else:
-        typer.echo(one_line(f"{len(elites):,} elites: {file}"))
+    tell({"out": str(file), "format": to, "elites": len(elites)}, as_json, f"{len(elites):,} elites: {file}")
 
 
 def _format(to: str | None, out: Path | None) -> str:
@@ -301,3 +287,83 @@ def _write_rows(elites: Elites, file: Path) -> None:
             for values in columns.values()
         )
         writer.writerows(zip(*shown, strict=True))
+
+
+def plot(folder: Path, out: Path | None, kind: str, features: list[str] | None, as_json: bool) -> None:
+    """Draw a run, or a saved archive, and say where the pictures are."""
+    from tesselite.archive.archive import Archive
+    from tesselite.report.run_figures import plot_archive, plot_run
+    from tesselite.runs.folder import not_linked
+
+    is_file = folder.is_file()
+    out = out or not_linked(folder.with_name(f"{folder.stem}-figures") if is_file else folder / "figures")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out: expected a folder for the pictures, {out} is a file")
+    with user_prints_to_stderr():
+        if is_file:
+            archive = Archive.load(folder)
+            title = f"{folder.stem}: {len(archive):,} of {archive.n_niches:,} niches filled"
+            files = plot_archive(archive, out, kind, title, features or None, say)
+        else:
+            files = plot_run(folder, out, kind, say, features or None)
+    tell({"files": [str(file) for file in files]}, as_json, *files)
+
+
+def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json: bool) -> None:
+    """Film one elite of a run and say where the film is."""
+    from tesselite.archive.archive import Archive
+    from tesselite.runs.folder import RunFolder, check_output
+    from tesselite.runs.problem import problem_of
+
+    check_output("--out", out)
+    place = RunFolder.open(folder)
+    problem = problem_of(folder, place.read().plan)
+    if problem.film is None:
+        raise ValueError(f"{folder}: expected a run of a problem with a film, such as hexapod; {problem.name} has none")
+    archive = Archive.load(place.archive_file)
+    if elite == "best":
+        found = archive.best
+    elif elite.isdecimal() and int(elite) < archive.n_niches:
+        found = archive.get(int(elite))
+    else:
+        raise ValueError(f"--elite: expected 'best' or the number of a niche below {archive.n_niches}, got {elite!r}")
+    if found is None:
+        raise ValueError(f"--elite: niche {elite} of {folder} is empty")
+    with user_prints_to_stderr():
+        said = problem.film(found.solution, scenario, out, f"niche {found.niche}")
+    tell({"out": str(out), "niche": found.niche, "fitness": found.fitness, **said}, as_json, out)
+
+
+def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> None:
+    """Write the interactive page of one run or several, and say where it is."""
+    from tesselite.report.page import write_report
+    from tesselite.runs.folder import not_linked
+
+    for folder in folders:
+        note_unagreed(folder)
+    alone = folders[0] if len(folders) == 1 else None
+    if alone is not None and alone.is_file():
+        out = out or not_linked(alone.with_suffix(".html"))
+    out = out or not_linked(alone / "report.html" if alone is not None else Path("report.html"))
+    with user_prints_to_stderr():
+        file = write_report(folders, out)
+    size = file.stat().st_size
+    about = {"file": str(file), "bytes": size, "runs": [str(folder) for folder in folders]}
+    tell(about, as_json, f"report: {file} ({size / 1e6:.1f} MB; open it in a browser)")
+
+
+def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
+    """Serve the page of a run, going on or not, until stopped."""
+    from tesselite.report.live import LiveServer
+
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder}: expected the folder of a run, found a file")
+    note_unagreed(folder)
+    with LiveServer(folder, host, port, seconds) as server:
+        typer.echo(one_line(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)"))
+        if not server.loopback:
+            say("anybody who can reach this machine can see the run")
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            typer.echo("stopped")

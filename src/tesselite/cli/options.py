@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -35,6 +35,22 @@ def command(function: Callable[[_Record], None]) -> Callable[..., None]:
     return called
 
 
+def option(
+    text: str,
+    *names: str,
+    default: Any = None,
+    metavar: str | None = None,
+    parser: Callable[[str], Any] | None = None,
+) -> Any:
+    """A field that is an option with this help, by default called as the field; MISSING if it has to be given."""
+    return field(default=default, metadata={"typer": typer.Option(*names, help=text, metavar=metavar, parser=parser)})
+
+
+def argument(text: str, *, default: Any = MISSING, metavar: str) -> Any:
+    """A field that is an argument with this help."""
+    return field(default=default, metadata={"typer": typer.Argument(help=text, metavar=metavar)})
+
+
 def _parameters(record: type) -> Iterator[inspect.Parameter]:
     types = get_type_hints(record, include_extras=True)
     for one in fields(record):
@@ -42,9 +58,8 @@ def _parameters(record: type) -> Iterator[inspect.Parameter]:
             yield from _parameters(types[one.name])
         else:
             default = inspect.Parameter.empty if one.default is MISSING else one.default
-            yield inspect.Parameter(
-                one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[one.name]
-            )
+            kind = Annotated[types[one.name], one.metadata["typer"]] if one.metadata else types[one.name]
+            yield inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def _filled(record: Any, given: dict[str, Any]) -> Any:
@@ -126,28 +141,18 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnWorkers:
+class WorkerOptions:
     """Where evaluations are done."""
 
     threads: ThreadsOption = None
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Evaluate in N processes; for Python functions. Does not affect results."),
-    ] = None
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N."),
-    ] = None
-    timeout: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Abort an evaluation after SECONDS (workers only). Default: no limit."),
-    ] = None
-    retries: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Retries for an evaluation that fails or whose worker dies (workers only). Default: 2."
-        ),
-    ] = None
+    workers: int | None = option("Evaluate in N processes; for Python functions. Does not affect results.", metavar="N")
+    dask: str | None = option("Evaluate on a Dask cluster: tcp://HOST:PORT, or local:N.", metavar="ADDRESS")
+    timeout: float | None = option(
+        "Abort an evaluation after SECONDS (workers only). Default: no limit.", metavar="SECONDS"
+    )
+    retries: int | None = option(
+        "Retries for an evaluation that fails or whose worker dies (workers only). Default: 2.", metavar="N"
+    )
 
     @property
     def where(self) -> int | str | None:
@@ -159,16 +164,11 @@ class OnWorkers:
 class TrialOptions:
     """How the trials of a study are carried out, and how it is reported."""
 
-    workers: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Trials in parallel. Default: the number of cores.")
-    ] = None
-    dask: Annotated[
-        str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Run trials on a Dask cluster that shares the file system."),
-    ] = None
-    keep_runs: Annotated[bool, typer.Option("--keep-runs", help="Keep the archives, not only summaries.")] = False
-    forecast: Annotated[bool, typer.Option("--forecast", help="Only estimate how long it will take.")] = False
-    report: Annotated[bool, typer.Option("--report", help="Only write the report, from finished trials.")] = False
+    workers: int | None = option("Trials in parallel. Default: the number of cores.", metavar="N", parser=whole)
+    dask: str | None = option("Run trials on a Dask cluster that shares the file system.", metavar="ADDRESS")
+    keep_runs: bool = option("Keep the archives, not only summaries.", "--keep-runs", default=False)
+    forecast: bool = option("Only estimate how long it will take.", "--forecast", default=False)
+    report: bool = option("Only write the report, from finished trials.", "--report", default=False)
     kind: FigureOption = FigureFormat.PNG
     quiet: QuietOption = False
     as_json: JsonOption = False

@@ -1,4 +1,4 @@
-"""What the command `reproduce` does, and how any study is carried out: forecast, trials, report."""
+"""What the commands `reproduce` and `bench` do, and how any study is carried out: forecast, trials, report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tesselite.cli.display import print_json
 from tesselite.cli.options import split_names
 
 if TYPE_CHECKING:
-    from tesselite.cli.commands.studying import ReproduceOptions
+    from tesselite.cli.commands.studying import BenchOptions, ReproduceOptions
     from tesselite.cli.options import TrialOptions
     from tesselite.paper.reproduce import Display, Job
     from tesselite.paper.studies import Study
@@ -127,6 +127,22 @@ def _shared_out(descriptors: Sequence[str] | None, studies: Mapping[str, Study])
         raise ValueError(f"--descriptors: expected some of {there}, got {', '.join(strange) or 'none'}")
     given = {name: [d for d in descriptors if d in own] for name, own in known.items()}
     return {name: mine for name, mine in given.items() if mine}
+
+
+def run_benchmarks(options: BenchOptions) -> None:
+    """Run the trials that are missing, then write the table, the curves and the report."""
+    from tesselite.bench.bench_report import results, write_report
+    from tesselite.bench.benchmarks import study_of
+    from tesselite.paper.study_report import as_run
+
+    out, how = options.out, options.how
+    check_folder(out)
+    how.check(options.trials)
+    study = study_of(options.benchmarks or [], options.algorithm or [], options.evaluations)
+    told = carry_out_study(study, out, options.trials, how, write=write_report)
+    if how.as_json and not how.forecast:
+        told["results"] = results(as_run(study, out), out)
+    tell_studies([told], how.as_json)
 
 
 def carry_out_study(

@@ -19,13 +19,13 @@ from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
 from tesselite.execution.choice import execution_of
-from tesselite.execution.execution import Given
+from tesselite.execution.execution import WorkerChoice
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
 from tesselite.runs.display import shown_run
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.runs.run import Changes, Options, continue_run, replay, start_run
 from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL
@@ -34,7 +34,7 @@ from tesselite.tessellation.files import load_tessellation
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import growing_by_name
 from tesselite.tessellation.kind import Niches
-from tesselite.tessellation.niches import Cvt, niches_of
+from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.own import by_name as tessellation_by_name
 from tesselite.tessellation.population import population_by_name
 from tesselite.tessellation.protocol import Tessellation
@@ -64,14 +64,16 @@ def _plan(options: RunOptions, problem: Problem) -> Plan:
     return Plan.of(
         problem,
         _niches(options, problem.features),
-        evaluations=EVALUATIONS if options.evaluations is None else options.evaluations,
+        Budget(
+            EVALUATIONS if options.evaluations is None else options.evaluations,
+            INITIAL if options.initial is None else options.initial,
+            options.batch_size,
+            stall_of(options.patience, options.rise),
+        ),
         emitter=_emitter(options),
-        initial=INITIAL if options.initial is None else options.initial,
-        batch_size=options.batch_size,
         seed=options.seed,
         execution=execution,
         start=options.start,
-        stall=stall_of(options.patience, options.rise),
         history=options.history,
     )
 
@@ -160,8 +162,8 @@ def run_problem(options: RunOptions) -> None:
         problem = by_name(options.problem)
     plan = _plan(options, problem)
     iterations = None
-    if isinstance(plan.niches, Cvt):
-        job = plan.niches.job(problem.features, plan.seed, options.on.threads)
+    job = plan.niches.job(problem.features, plan.seed, options.on.threads)
+    if job is not None:
         iterations = job.iterations
         if not options.quiet:
             say_what_to_expect(job, cache=True)
@@ -178,7 +180,7 @@ def run_problem(options: RunOptions) -> None:
 
         with user_prints_to_stderr():
             page = write_report([folder], folder / "report.html")
-    tell(run, options.quiet, options.as_json, page)
+    tell_run(run, options.quiet, options.as_json, page)
 
 
 def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
@@ -203,13 +205,13 @@ def resume_run(options: ResumeOptions) -> None:
     folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
     limits = options.recycling
-    given = Given(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
+    given = WorkerChoice(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
     changes = Changes(options.evaluations, other_version=options.other_version, on=given)
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
         run = continue_run(
             folder, changes=changes, options=Options(on.threads, options.checkpoint_seconds, display=display)
         )
-    tell(run, options.quiet, options.as_json)
+    tell_run(run, options.quiet, options.as_json)
 
 
 def replay_run(folder: Path, as_json: bool) -> None:
@@ -257,7 +259,7 @@ def _said_how_to_resume(folder: Path) -> Iterator[None]:
         raise
 
 
-def tell(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None:
+def tell_run(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> None:
     """Print the result of a run, and where its page is."""
     figures = run.to_dict()
     if page is not None:

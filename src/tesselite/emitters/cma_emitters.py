@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -60,33 +61,30 @@ class Whole(NamedTuple):
     restart: npt.NDArray[np.int64]  # (emitters,)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Cma(Emitter):
     """What CMA-ME and CMA-MAE share: the strategies, and the order in which their samples are given and told of."""
 
-    name: str
-    batch_size: int
+    name: ClassVar[str]
+    emitters: int = 15
+    batch: int = 36
+    sigma: float | None = None
+    cm: float = 0.5
+    covariance: Covariance | None = None
+    mirrored: bool = True
+    anti: bool = True
+    batch_size: int = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        emitters: int,
-        batch: int,
-        sigma: float | None,
-        cm: float,
-        covariance: Covariance | None,
-        mirrored: bool,
-        anti: bool,
-    ) -> None:
-        self.emitters = checked_count("emitters", emitters)
-        self.batch = checked_count("batch", batch)
+    def __post_init__(self) -> None:
+        self.emitters = checked_count("emitters", self.emitters)
+        self.batch = checked_count("batch", self.batch)
         if self.batch < 4:
-            raise ValueError(f"batch: expected at least 4 samples for each emitter, got {batch!r}")
-        self.sigma = None if sigma is None else _between("sigma", sigma, 0.0, 1e100)
-        self.cm = _between("cm", cm, 0.0, 1.0)
-        if covariance is not None and covariance not in COVARIANCES:
-            raise ValueError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {covariance!r}")
-        self.covariance = covariance
-        self.mirrored, self.anti = _yes_or_no("mirrored", mirrored), _yes_or_no("anti", anti)
+            raise ValueError(f"batch: expected at least 4 samples for each emitter, got {self.batch!r}")
+        self.sigma = None if self.sigma is None else _between("sigma", self.sigma, 0.0, 1e100)
+        self.cm = _between("cm", self.cm, 0.0, 1.0)
+        if self.covariance is not None and self.covariance not in COVARIANCES:
+            raise ValueError(f"covariance: expected one of {', '.join(COVARIANCES)}, got {self.covariance!r}")
+        self.mirrored, self.anti = _yes_or_no("mirrored", self.mirrored), _yes_or_no("anti", self.anti)
         self.batch_size = self.emitters * self.batch
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
@@ -269,16 +267,29 @@ class Cma(Emitter):
         return {}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CmaMae(Cma):
-    """See `cma_mae`."""
+    """CMA-MAE: strategies of CMA-ES that maximise the improvement over slowly rising thresholds; best for long runs.
+
+    `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
+    strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
+    its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. For short runs with two
+    or three features `alpha=0.1, cm=1, anti=False` is often best; with many features it fails. `covariance` is "full"
+    (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
+    is where thresholds begin, the lowest fitness of interest: by default the problem's floor or, without a floor or
+    while no elite exceeds it, a value as far below the worst elites (the 5 % quantile) as the best is above them.
+    """
 
     name = "cma_mae"
     wants_improvement = False
+    alpha: float = field(default=0.01, kw_only=False)
+    threshold_min: float | None = None
 
-    def __init__(self, *, alpha: float, threshold_min: float | None, **shared: Any) -> None:
-        super().__init__(**shared)
-        self.alpha = _between("alpha", alpha, 0.0, 1.0)
-        self.threshold_min = None if threshold_min is None else as_float("threshold_min", threshold_min, "a number")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.alpha = _between("alpha", self.alpha, 0.0, 1.0)
+        if self.threshold_min is not None:
+            self.threshold_min = as_float("threshold_min", self.threshold_min, "a number")
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
         """Get ready for a search over this space."""
@@ -334,17 +345,25 @@ class CmaMae(Cma):
         return {"alpha": self.alpha, "threshold_min": self.threshold_min}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CmaMe(Cma):
-    """See `cma_me`."""
+    """CMA-ME: strategies of CMA-ES that rank new solutions before improved ones, and restart when there are neither.
+
+    `kind` "improvement" ranks by improvement, "random_direction" by the distance along a random direction in feature
+    space, and "optimizing" by fitness alone. The other arguments are those of `cma_mae`; the defaults are as published.
+    """
 
     name = "cma_me"
+    kind: Kind = field(default="improvement", kw_only=False)
+    cm: float = 1.0
+    mirrored: bool = False
+    anti: bool = False
 
-    def __init__(self, *, kind: Kind, **shared: Any) -> None:
-        super().__init__(**shared)
-        if kind not in get_args(Kind):
-            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {kind!r}")
-        self.kind = kind
-        self.wants_improvement = kind == "improvement"
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind: expected one of {', '.join(get_args(Kind))}, got {self.kind!r}")
+        self.wants_improvement = self.kind == "improvement"
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
         """Get ready for a search over this space."""
@@ -402,67 +421,7 @@ class CmaMe(Cma):
         return {"kind": self.kind}
 
 
-def cma_mae(
-    alpha: float = 0.01,
-    *,
-    emitters: int = 15,
-    batch: int = 36,
-    sigma: float | None = None,
-    cm: float = 0.5,
-    covariance: Covariance | None = None,
-    mirrored: bool = True,
-    anti: bool = True,
-    threshold_min: float | None = None,
-) -> Emitter:
-    """CMA-MAE: strategies of CMA-ES that maximise the improvement over slowly rising thresholds; best for long runs.
-
-    `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
-    strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
-    its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. For short runs with two
-    or three features `alpha=0.1, cm=1, anti=False` is often best; with many features it fails. `covariance` is "full"
-    (the default for up to 256 values), "separable" or "limited". `mirrored` and `anti`: see `cma_es`. `threshold_min`
-    is where thresholds begin, the lowest fitness of interest: by default the problem's floor or, without a floor or
-    while no elite exceeds it, a value as far below the worst elites (the 5 % quantile) as the best is above them.
-    """
-    return CmaMae(
-        alpha=alpha,
-        threshold_min=threshold_min,
-        emitters=emitters,
-        batch=batch,
-        sigma=sigma,
-        cm=cm,
-        covariance=covariance,
-        mirrored=mirrored,
-        anti=anti,
-    )
-
-
-def cma_me(
-    kind: Kind = "improvement",
-    *,
-    emitters: int = 15,
-    batch: int = 36,
-    sigma: float | None = None,
-    cm: float = 1.0,
-    covariance: Covariance | None = None,
-    mirrored: bool = False,
-    anti: bool = False,
-) -> Emitter:
-    """CMA-ME: strategies of CMA-ES that rank new solutions before improved ones, and restart when there are neither.
-
-    `kind` "improvement" ranks by improvement, "random_direction" by the distance along a random direction in feature
-    space, and "optimizing" by fitness alone. The other arguments are those of `cma_mae`; the defaults are as published.
-    """
-    return CmaMe(
-        kind=kind,
-        emitters=emitters,
-        batch=batch,
-        sigma=sigma,
-        cm=cm,
-        covariance=covariance,
-        mirrored=mirrored,
-        anti=anti,
-    )
+cma_mae, cma_me = CmaMae, CmaMe  # their public names
 
 
 def _yes_or_no(name: str, value: bool) -> bool:

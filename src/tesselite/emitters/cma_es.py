@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.fast_math import fma, normals_of_words, random_word, uniform_index
 from tesselite.compiled.kernels import kernel
 from tesselite.compiled.lanes import LANES, aligned_zeros, bits, fused, load, read, spread, store, write
@@ -41,9 +42,6 @@ _FULL, _SEPARABLE, _LIMITED = range(3)
 INSIDE = (1 << LANES) - 1  # all lanes
 
 LARGEST_FULL = 256  # values up to which the full covariance is the default
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Setting(NamedTuple):

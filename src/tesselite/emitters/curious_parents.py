@@ -15,39 +15,36 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Added, Status
 from tesselite.archive.evaluation import Evaluation
-from tesselite.emitters.emitter import OWN_EMITTER, Emitter
-from tesselite.emitters.uniform_parents import Variation, checked_variation, offspring_of, text_of_variation
-from tesselite.spaces.solutions import Rows, SolutionSpace
+from tesselite.emitters.emitter import OWN_EMITTER
+from tesselite.emitters.uniform_parents import Variation, Varied
+from tesselite.spaces.solutions import Rows
 
 _NEW = 1.0  # score of an elite whose offspring have not been seen yet
 _LEAST = 0.01  # nobody is given up for good
 _RISE, _FALL = 1.0, 0.5
 
 
-class Curiosity(Emitter):
-    """Parents drawn in proportion to their scores, and a variation."""
+class Curiosity(Varied):
+    """Draws parents whose offspring did well more often; varies them with an operator (None: the default of the space).
 
-    wants_improvement = False
+    Example:
+        >>> import tesselite as tl
+        >>> choose = tl.emitters.curiosity(tl.variation.gaussian(0.1))
+        >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, emitter=choose, seed=1)
+    """
 
     def __init__(self, variation: Variation | None = None) -> None:
-        self._given = variation
+        super().__init__(variation)
         self._scores: dict[int, float] = {}  # by niche
         self._parents: npt.NDArray[np.int64] = np.empty(0, np.int64)  # niches of the parents of what is out
-
-    def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
-        super().begin(space, seed)
-        self.variation = checked_variation(self._given, space)
 
     def ask(self, archive: Archive, n: int, first: int) -> Rows:
         """Offspring of elites drawn by their scores."""
         elites, rng = archive.elites(), self.generator(first)
         scores = np.array([self._scores.get(niche, _NEW) for niche in elites.niches.tolist()])
-        pairs = getattr(self.variation, "n_parents", 1) == 2
-        rows = rng.choice(len(elites), (2 if pairs else 1, n), p=scores / scores.sum())
+        rows = rng.choice(len(elites), (2 if self.n_parents == 2 else 1, n), p=scores / scores.sum())
         self._parents = elites.niches[rows[0]]
-        parents = elites.solutions[rows] if pairs else elites.solutions[rows[0]]
-        return offspring_of(self.variation, parents, self.space, rng)
+        return self.offspring(elites.solutions, rows, rng)
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
         """Raise the scores of parents whose offspring entered, lower the others; a new elite begins anew."""
@@ -74,16 +71,7 @@ class Curiosity(Emitter):
         self._scores = dict(zip(state["niches"].tolist(), state["scores"].tolist(), strict=True))
 
     def __str__(self) -> str:
-        text = text_of_variation(self, self._given)
-        return OWN_EMITTER if text is None else f"curiosity:{text}" if text else "curiosity"
+        return OWN_EMITTER if self.text is None else f"curiosity:{self.text}" if self.text else "curiosity"
 
 
-def curiosity(variation: Variation | None = None) -> Emitter:
-    """Draws parents whose offspring did well more often; varies them with an operator (None: the default of the space).
-
-    Example:
-        >>> import tesselite as tl
-        >>> choose = tl.emitters.curiosity(tl.variation.gaussian(0.1))
-        >>> found = tl.illuminate(tl.problems.sphere(3), grid=5, evaluations=500, emitter=choose, seed=1)
-    """
-    return Curiosity(variation)
+curiosity = Curiosity  # its public name

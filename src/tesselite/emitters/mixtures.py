@@ -27,7 +27,10 @@ _MEMORY = 0.995  # what the bandit still knows of a batch one batch later
 
 
 class Mixture(Emitter):
-    """See `mixture`."""
+    """Several emitters, each with its share of every batch: `mixture({cma_mae(): 0.8, uniform(gaussian(0.1)): 0.2})`.
+
+    Shares are relative. Each emitter learns from its own solutions; they meet in the archive.
+    """
 
     name = "mixture"
 
@@ -134,7 +137,12 @@ class Mixture(Emitter):
 
 
 class Bandit(Mixture):
-    """See `bandit`."""
+    """Several emitters; each batch comes from the most promising one (UCB1).
+
+    The reward is the share of an emitter's solutions that entered the archive, averaged over about 200 batches. It only
+    sees quick gains, so it neglects emitters that pay off in the long run, such as `cma_mae`: prefer a `mixture` for
+    those.
+    """
 
     name = "bandit"
 
@@ -214,19 +222,4 @@ def finders(splits: npt.NDArray[np.int64], evaluations: npt.NDArray[np.int64]) -
     return np.where(row < 0, -1, (within[:, None] >= ends).sum(axis=1))
 
 
-def mixture(shares: Mapping[Emitter, float]) -> Emitter:
-    """Several emitters, each with its share of every batch: `mixture({cma_mae(): 0.8, uniform(gaussian(0.1)): 0.2})`.
-
-    Shares are relative. Each emitter learns from its own solutions; they meet in the archive.
-    """
-    return Mixture(shares)
-
-
-def bandit(emitters: Sequence[Emitter]) -> Emitter:
-    """Several emitters; each batch comes from the most promising one (UCB1).
-
-    The reward is the share of an emitter's solutions that entered the archive, averaged over about 200 batches. It only
-    sees quick gains, so it neglects emitters that pay off in the long run, such as `cma_mae`: prefer a `mixture` for
-    those.
-    """
-    return Bandit(emitters)
+mixture, bandit = Mixture, Bandit  # their public names

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.importing import import_name, name_of
 from tesselite.base.numbers import as_float
 from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, call_variation
@@ -26,7 +26,6 @@ from tesselite.spaces.solutions import Box, Levels, Rows, SolutionSpace
 __all__ = ["gaussian", "iso_line", "operator", "polynomial", "resample", "sbx"]
 
 Bounds = Literal["clip", "reflect"]
-Floats = npt.NDArray[np.float64]
 VariationFunction = Callable[[Rows, Any, np.random.Generator], Rows]
 
 
@@ -82,7 +81,7 @@ class Operator(ABC):
 
 
 @dataclass(frozen=True)
-class BuiltIn(Operator):
+class BuiltInOperator(Operator):
     """An operator of this library; its block has its name in `breeding`."""
 
     name: str
@@ -202,7 +201,7 @@ def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:
         ...     tl.problems.sphere(3), grid=5, evaluations=500, variation=tl.variation.gaussian(0.1), seed=1
         ... )
     """
-    return BuiltIn("gaussian", (_checked("sigma", sigma, 0, 1e6),), 1, _mode(bounds))
+    return BuiltInOperator("gaussian", (_checked("sigma", sigma, 0, 1e6),), 1, _mode(bounds))
 
 
 def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -> Operator:
@@ -217,7 +216,7 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
         'iso_line:0.01,0.2'
     """
     numbers = (_checked("iso", iso, 0, 1e6), _checked("line", line, 0, 1e6))
-    return BuiltIn("iso_line", numbers, 2, _mode(bounds))
+    return BuiltInOperator("iso_line", numbers, 2, _mode(bounds))
 
 
 def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = "clip") -> Operator:
@@ -226,7 +225,7 @@ def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = 
     Deb and Goyal, "A combined genetic adaptive search (GeneAS) for engineering design", 1996.
     """
     numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
-    return BuiltIn("polynomial", numbers, 1, _mode(bounds))
+    return BuiltInOperator("polynomial", numbers, 1, _mode(bounds))
 
 
 def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip") -> Operator:
@@ -235,12 +234,12 @@ def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip")
     Deb and Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995.
     """
     numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
-    return BuiltIn("sbx", numbers, 2, _mode(bounds))
+    return BuiltInOperator("sbx", numbers, 2, _mode(bounds))
 
 
 def resample(probability: float = 0.05) -> Operator:
     """Draw each value again with this probability, uniformly among all levels (the paper's hexapod)."""
-    return BuiltIn("resample", (_checked("probability", probability, 0, 1),), 1)
+    return BuiltInOperator("resample", (_checked("probability", probability, 0, 1),), 1)
 
 
 def _mode(bounds: Bounds) -> Bounds:

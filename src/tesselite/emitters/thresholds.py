@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.elitism import find_row, new_index, set_row, set_rows
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.kernels import kernel
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Thresholds:

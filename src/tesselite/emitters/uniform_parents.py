@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
+from tesselite.base.arrays import Ints
 from tesselite.base.seeds import Purpose, generator, key
 from tesselite.compiled.blocks import CHUNK, Brood
 from tesselite.emitters import operators
@@ -33,38 +34,11 @@ def checked_variation(variation: Any, space: SolutionSpace) -> Variation:
     return made
 
 
-def offspring_of(variation: Variation, parents: Rows, space: SolutionSpace, rng: np.random.Generator) -> Rows:
-    """One offspring for each of n parents, (n, width) or pairs (2, n, width); ValueError if they leave the space."""
-    n = parents.shape[-2]
-    children = variation(parents, space, rng)
-    try:
-        children = space.validate(children)
-    except ValueError as error:
-        raise ValueError(
-            f"variation: {error}; your operator must stay inside the space, for instance with np.clip"
-        ) from None
-    if len(children) != n:
-        raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
-    return children
+class Varied(Emitter):
+    """An emitter that varies the parents that it chooses, by an operator or a function."""
 
-
-def text_of_variation(emitter: Any, given: Variation | None) -> str | None:
-    """The text of an emitter's operator; empty where the space varies its solutions itself, None for a function.
-
-    `given` is what the emitter was made with; it may not have begun yet.
-    """
-    used = getattr(emitter, "variation", given)
-    if isinstance(used, operators.Operator):
-        return str(used)
-    return "" if given is None else None
-
-
-class Uniform(Emitter):
-    """Parents drawn uniformly, and a variation. It remembers nothing, so it works everywhere."""
-
-    asynchronous = True
-    islands = True
     wants_improvement = False
+    variation: Variation  # what it was given, or the default of the space; known once it has begun
 
     def __init__(self, variation: Variation | None = None) -> None:
         self._given = variation
@@ -73,6 +47,47 @@ class Uniform(Emitter):
         """Get ready for a search over this space."""
         super().begin(space, seed)
         self.variation = checked_variation(self._given, space)
+
+    @property
+    def n_parents(self) -> int:
+        """How many parents a child has."""
+        return getattr(self.variation, "n_parents", 1)
+
+    def offspring(self, elites: Rows, rows: Ints, rng: np.random.Generator) -> Rows:
+        """One child for each of n columns of rows (1 or 2, n) of the elites; ValueError if it leaves the space."""
+        n, parents = rows.shape[1], elites[rows] if self.n_parents == 2 else elites[rows[0]]
+        children = self.variation(parents, self.space, rng)
+        try:
+            children = self.space.validate(children)
+        except ValueError as error:
+            raise ValueError(
+                f"variation: {error}; your operator must stay inside the space, for instance with np.clip"
+            ) from None
+        if len(children) != n:
+            raise ValueError(f"variation: expected {n} offspring of {n} parents, got {len(children)}")
+        return children
+
+    @property
+    def text(self) -> str | None:
+        """The text of the operator; empty where the space varies its solutions itself, None for a function."""
+        used = getattr(self, "variation", self._given)  # it may not have begun yet
+        if isinstance(used, operators.Operator):
+            return str(used)
+        return "" if self._given is None else None
+
+
+class Uniform(Varied):
+    """Draws parents uniformly from all elites; varies them with an operator (None: the default of the space).
+
+    It remembers nothing, so it works everywhere.
+    """
+
+    asynchronous = True
+    islands = True
+
+    def begin(self, space: SolutionSpace, seed: int) -> None:
+        """Get ready for a search over this space."""
+        super().begin(space, seed)
         self.selection_key = key(seed, Purpose.SELECTION)
         if isinstance(self.variation, operators.Operator):
             bounded: Any = space
@@ -100,14 +115,10 @@ class Uniform(Emitter):
             return brood.children
         rows = np.empty((2, n), np.int64)
         draw_parents(self.selection_key, first, filled, rows)
-        parents = elites[rows] if getattr(self.variation, "n_parents", 1) == 2 else elites[rows[0]]
-        return offspring_of(self.variation, parents, self.space, generator(self.seed, Purpose.VARIATION, first))
+        return self.offspring(elites, rows, generator(self.seed, Purpose.VARIATION, first))
 
     def __str__(self) -> str:
-        text = text_of_variation(self, self._given)
-        return OWN if text is None else text or UNIFORM
+        return OWN if self.text is None else self.text or UNIFORM
 
 
-def uniform(variation: Variation | None = None) -> Emitter:
-    """Draws parents uniformly from all elites; varies them with an operator (None: the default of the space)."""
-    return Uniform(variation)
+uniform = Uniform  # its public name

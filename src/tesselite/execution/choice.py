@@ -13,7 +13,7 @@ from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.batches import Batches
-from tesselite.execution.execution import Execution, Given, OnWorkers
+from tesselite.execution.execution import Execution, OnWorkers, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS, InProcess
 from tesselite.execution.islands import Islands
 from tesselite.execution.workers import WorkersLike
@@ -40,7 +40,7 @@ def execution_of(
         raise ValueError("expected only one of asynchronous and islands, got both")
     if exchange is not None and islands is None:
         raise ValueError("exchange: only valid together with islands")
-    given = Given(workers, retries, timeout, recycle_after, worker_memory)
+    given = WorkerChoice(workers, retries, timeout, recycle_after, worker_memory)
     if islands is not None:
         return Islands(**given.options(), n=islands, exchange=exchange)
     if asynchronous:
@@ -58,7 +58,7 @@ def execution_of(
     return IN_PROCESS
 
 
-def resumed(execution: Execution, given: Given) -> Execution:
+def resumed(execution: Execution, given: WorkerChoice) -> Execution:
     """The execution that a run had last, on other workers and with other limits where some are given.
 
     `workers=0` is this process, an infinite timeout no limit.

@@ -102,7 +102,7 @@ class Execution(ABC):
 
 
 @dataclass(frozen=True)
-class Given:
+class WorkerChoice:
     """Which workers a user asks for, and how patient to be with them; None for what was not said. See `OnWorkers`."""
 
     workers: Any = None
@@ -152,7 +152,7 @@ class OnWorkers(Execution):
         """The workers, to be closed at the end."""
         return open_workers(self.workers, self.recycle_after, self.worker_memory)
 
-    def on(self, given: Given) -> Self:
+    def on(self, given: WorkerChoice) -> Self:
         """The same with other workers and limits, where some are given; an infinite timeout is none."""
         ours = isinstance(self.workers if given.workers is None else given.workers, int | None)
         before = {"workers": self.workers, "retries": self.retries, "timeout": self.timeout}

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Ints
 from tesselite.base.interruption import uninterrupted
-from tesselite.interop.field_store import FieldStore, Ints, Values
+from tesselite.interop.field_store import FieldStore, Values
 
 if TYPE_CHECKING:
     import pandas

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.elitism import find_rows, new_index, set_row
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.kernels import kernel
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Values = dict[str, npt.NDArray[Any]]
 
 

@@ -14,7 +14,7 @@ from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular
 from tesselite.interop.pyribs_table import read_pyribs, write_pyribs
 from tesselite.interop.qdax_arrays import Repertoire, read_qdax, write_qdax
-from tesselite.interop.table import Table
+from tesselite.interop.table import ForeignElites
 from tesselite.interop.text_archives import read_pymap_elites, read_sferes2, write_pymap_elites, write_sferes2
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
@@ -67,7 +67,7 @@ def read_table(
     source: str | Path | Mapping[str, Any] | Repertoire,
     format: str,  # noqa: A002
     n_features: int | None,
-) -> Table:
+) -> ForeignElites:
     """What the source holds; text files need the number of features."""
     _check_format(format)
     if not isinstance(source, str | Path):

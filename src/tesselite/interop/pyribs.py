@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.interop.cell_archive import (
     ArchiveStats,
     Array,
@@ -29,7 +30,7 @@ from tesselite.interop.cell_archive import (
     check_shape,
     parsed_dtypes,
 )
-from tesselite.interop.field_store import FieldStore, Floats, Ints
+from tesselite.interop.field_store import FieldStore
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
 from tesselite.base.spreadsheets import as_text, from_text
-from tesselite.interop.table import Table, Values, check_holds
+from tesselite.interop.table import ForeignElites, Values, check_holds
 from tesselite.spaces.records import Record
 
 _OWN = ("solution", "objective", "measures", "threshold", "index")
 
 
-def read_pyribs(source: Path | Mapping[str, Any]) -> Table:
+def read_pyribs(source: Path | Mapping[str, Any]) -> ForeignElites:
     """The table of a CSV file, or of a data frame or a mapping of columns."""
     if isinstance(source, Path):
         with source.open(newline="", encoding="utf-8-sig") as stream:
@@ -52,7 +52,7 @@ def read_pyribs(source: Path | Mapping[str, Any]) -> Table:
     features = _rows(joined["measures"]).astype(np.float64)
     index = joined.get("index")
     cells = index.astype(np.int64) if index is not None and index.ndim == 1 and index.dtype.kind in "iu" else None
-    return Table(_rows(joined["solution"]), objective, features, extra, niches=cells)
+    return ForeignElites(_rows(joined["solution"]), objective, features, extra, niches=cells)
 
 
 def _parsed(texts: Sequence[str]) -> npt.NDArray[Any]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, Values, centres, check_holds
+from tesselite.interop.table import ForeignElites, Values, check_holds
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all
@@ -30,7 +30,7 @@ class Repertoire(Protocol):
     centroids: Any
 
 
-def read_qdax(source: Path | Repertoire) -> Table:
+def read_qdax(source: Path | Repertoire) -> ForeignElites:
     """The table of a repertoire, or of a folder with the four files, or of a prefix of their names."""
     scores: Values = {}
     if isinstance(source, Path):
@@ -46,7 +46,7 @@ def read_qdax(source: Path | Repertoire) -> Table:
     if fitness.shape[1] != 1 or descriptors.shape != centroids.shape or rows != {n} or centroids.ndim != 2:
         raise ValueError(f"expected one row for each of {n} centroids and one fitness, got {shapes}")
     filled = np.flatnonzero(np.isfinite(fitness[:, 0]))
-    return Table(
+    return ForeignElites(
         genotypes.reshape(n, -1)[filled],
         fitness[filled, 0].astype(np.float64),
         descriptors[filled].astype(np.float64),
@@ -101,7 +101,7 @@ def write_qdax(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
         raise ValueError(
             f"QDax: has a row for each of {n:,} niches, filled or not; at most {_MOST_NICHES:,} are written"
         )
-    centroids = centres(archive.tessellation, np.arange(n))
+    centroids = archive.tessellation.centres(np.arange(n))
     elites = archive.elites()
     arrays = {
         "genotypes": np.zeros((n, archive.width), archive.dtype),

@@ -1,4 +1,4 @@
-"""Table: what the file of another library says about its solutions, and how it becomes an archive.
+"""ForeignElites: what the file of another library says about its solutions, and how it becomes an archive.
 
 The formats are in `pyribs_table`, `qdax_arrays` and `text_archives`.
 """
@@ -14,18 +14,16 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
+from tesselite.base.arrays import Floats, Ints
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Values = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Table:
+class ForeignElites:
     """n solutions (n, width), their fitness (n,), which is maximised, features (n, d) and records.
 
     `centroids` (k, d), if the file holds those of all niches; the number (n,) of each solution's niche, if it does.
@@ -88,17 +86,7 @@ class Table:
             return False
         if not (np.isfinite(self.fitness).all() and np.isfinite(self.features).all()):
             return False
-        if isinstance(niches, GridTessellation):
-            at = np.clip(space.to_unit(self.features), 0.0, 1.0) * niches.counts + niches.shift
-            middles = niches.cell_of(numbers) + 0.5
-            return bool((np.abs(np.minimum(at, niches.counts) - middles) <= 0.5 + 1e-6 * niches.counts).all())
-        if isinstance(niches, VoronoiTessellation) and niches.p >= 1:
-            from scipy.spatial import cKDTree
-
-            nearest, _ = cKDTree(niches.centroids).query(self.features, p=niches.p)
-            away = self.features - niches.centroids[numbers]
-            return bool((np.linalg.norm(away, niches.p, axis=1) <= nearest * (1 + 1e-5) + 1e-12).all())
-        return False
+        return niches.could_hold(numbers, self.features)
 
     def _own_niches(self, features: FeatureSpace | Mapping[str, Any] | None) -> Tessellation:
         if self.centroids is None:
@@ -119,15 +107,6 @@ def _kind(values: npt.NDArray[Any]) -> Any:
     if values.ndim > 1:
         return values.shape[1:]
     return {"f": float, "i": int, "u": int, "b": bool}.get(values.dtype.kind, str)
-
-
-def centres(tessellation: Tessellation, niches: Ints) -> Floats:
-    """The centroids (n, d) of niches (n,), or the middles of cells, in units of features."""
-    if isinstance(tessellation, VoronoiTessellation):
-        return tessellation.centroids[niches]
-    if isinstance(tessellation, GridTessellation):
-        return tessellation.space.from_unit((tessellation.cell_of(niches) + 0.5) / tessellation.counts)
-    raise ValueError(f"archive: expected a grid or a CVT, whose niches have centres, got {tessellation.kind!r} niches")
 
 
 def check_holds(archive: Archive, what: str, records: tuple[str, ...], negate: bool, lossy: bool) -> Floats:

@@ -14,20 +14,19 @@ from pathlib import Path
 import numpy as np
 
 from tesselite.archive.archive import Archive
+from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Floats, Table, centres, check_holds
-from tesselite.tessellation.files import save_tessellation
-from tesselite.tessellation.voronoi import VoronoiTessellation
+from tesselite.interop.table import ForeignElites, check_holds
 
 
-def read_pymap_elites(path: Path, n_features: int | None) -> Table:
+def read_pymap_elites(path: Path, n_features: int | None) -> ForeignElites:
     """The table of an `archive_N.dat`; its centroids, which are those of filled niches only, are left out."""
     d = _known(n_features)
     rows = _numbers(path, 2 + 2 * d)
-    return Table(rows[:, 1 + 2 * d :], rows[:, 0].copy(), rows[:, 1 + d : 1 + 2 * d].copy())
+    return ForeignElites(rows[:, 1 + 2 * d :], rows[:, 0].copy(), rows[:, 1 + d : 1 + 2 * d].copy())
 
 
-def read_sferes2(path: Path, n_features: int | None) -> Table:
+def read_sferes2(path: Path, n_features: int | None) -> ForeignElites:
     """The table of an `archive_N.dat`, with or without a number in front of each line."""
     d = _known(n_features)
     rows = _numbers(path, 2 + d)
@@ -36,7 +35,7 @@ def read_sferes2(path: Path, n_features: int | None) -> Table:
         numbers, rows = rows[:, 0].astype(np.int64), rows[:, 1:]
     if rows.shape[1] < d + 2:
         raise ValueError(f"expected {d} features, a fitness and a solution in each line, got {rows.shape[1]} numbers")
-    return Table(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy(), niches=numbers)
+    return ForeignElites(rows[:, d + 1 :], rows[:, d].copy(), rows[:, :d].copy(), niches=numbers)
 
 
 def _numbered(path: Path, first: Floats) -> bool:
@@ -79,10 +78,9 @@ def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) 
     """Write the elites, and the centroids of a CVT beside them, as `centroids_K_D.dat`."""
     fitness = check_holds(archive, "pymap_elites", (), negate, lossy)
     elites, niches = archive.elites(), archive.tessellation
-    rows = np.column_stack([fitness, centres(niches, elites.niches), elites.features, elites.solutions])
+    rows = np.column_stack([fitness, niches.centres(elites.niches), elites.features, elites.solutions])
     _write(path, rows)
-    if isinstance(niches, VoronoiTessellation):
-        save_tessellation(niches, path.with_name(f"centroids_{niches.n_niches}_{niches.space.n}.dat"))
+    niches.keep(path.with_name(f"centroids_{niches.n_niches}_{niches.space.n}.dat"))
 
 
 def write_sferes2(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:

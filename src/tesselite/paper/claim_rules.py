@@ -16,13 +16,16 @@ from math import inf
 import numpy as np
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.assessment.statistics import LEVEL, Floats, median, median_interval, shift_interval
+from tesselite.assessment.statistics import LEVEL, median, median_interval, shift_interval
 from tesselite.assessment.tables import shown
+from tesselite.base.arrays import Floats
 from tesselite.paper.maze import PAPER as MAZE
 from tesselite.problems.problem import TRAINING
 
 AGREES, DISAGREES, MIXED = "agrees", "disagrees", "mixed"
 UNDERPOWERED, OTHER_BUDGET = "underpowered", "other budget"
+
+ADDED = "2026-11-18"  # since when the rules of claims that came last have stood
 
 FOUND, COVERAGE, SPREAD = Measure("found", ""), Measure("coverage", ""), Measure("spread", "")
 TRAINED, HELD_OUT, AVERAGE = Measure("best", "", TRAINING), Measure("best", ""), Measure("best", "", average=True)
@@ -219,15 +222,15 @@ class Hardest(Statement):
 class Claim:
     """A claim of the paper, the statements that decide it, and the rule in words.
 
-    `fixed` is the day since when the rule has stood; `changed` says what became of it after data were seen.
+    `changed` says what became of it after data were seen; `fixed` is the day since when the rule has stood.
     """
 
     text: str
     place: str
     rule: str
     statements: tuple[Statement, ...]
-    fixed: str
     changed: str = ""
+    fixed: str = "2026-11-17"
 
     @property
     def rule_in_full(self) -> str:
@@ -240,7 +243,7 @@ class Claim:
         return tuple(dict.fromkeys(pair for statement in self.statements for pair in statement.pairs))
 
 
-def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]], fixed: str) -> list[Claim]:
+def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]]) -> list[Claim]:
     """What section VI says of the clustering's iterations; `as_precise(n)` are the statements for n against 200."""
     changed = "Before any trial with fewer iterations."
     return [
@@ -249,16 +252,16 @@ def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement,
             "VI",
             f"1 and 10 iterations against 200, {rule}",
             (*as_precise(1), *as_precise(10)),
-            fixed,
             changed,
+            ADDED,
         ),
         Claim(
             "Beyond the paper's words: random samples as centroids, without any clustering, are as good.",
             "VI",
             "the same with 0 iterations",
             as_precise(0),
-            fixed,
             changed,
+            ADDED,
         ),
     ]
 

@@ -7,34 +7,13 @@ from typing import Any
 
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table, shown
+from tesselite.paper import claims_hexapod, claims_maze
 from tesselite.paper.claim_rules import OTHER_BUDGET, Claim, Contrast, Evidence, Finding, verdict
-from tesselite.paper.claims_hexapod import (
-    HEXAPOD_CLAIMS,
-    ITERATIONS_HEXAPOD_CLAIMS,
-    NICHES_HEXAPOD_CLAIMS,
-    NORMS_HEXAPOD_CLAIMS,
-)
-from tesselite.paper.claims_maze import (
-    ITERATIONS_MAZE_CLAIMS,
-    MAZE_CLAIMS,
-    NICHES_MAZE_CLAIMS,
-    NORMS_MAZE_CLAIMS,
-    SAMPLER_MAZE_CLAIMS,
-)
 from tesselite.paper.numbers import number_of, released
 from tesselite.paper.studies import STUDIES, Study
 
-CLAIMS = {
-    "maze": MAZE_CLAIMS,
-    "hexapod": HEXAPOD_CLAIMS,
-    "niches-maze": NICHES_MAZE_CLAIMS,
-    "niches-hexapod": NICHES_HEXAPOD_CLAIMS,
-    "norms-maze": NORMS_MAZE_CLAIMS,
-    "norms-hexapod": NORMS_HEXAPOD_CLAIMS,
-    "sampler-maze": SAMPLER_MAZE_CLAIMS,
-    "iterations-maze": ITERATIONS_MAZE_CLAIMS,
-    "iterations-hexapod": ITERATIONS_HEXAPOD_CLAIMS,
-}
+_CLAIMS = claims_maze.CLAIMS | claims_hexapod.CLAIMS
+CLAIMS = {study: _CLAIMS[study] for study in STUDIES if study in _CLAIMS}
 
 
 @dataclass(frozen=True)

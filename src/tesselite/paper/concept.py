@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.base.arrays import Floats
 from tesselite.base.importing import how_to_install
 from tesselite.report.style import FITNESS_COLOURS, LINES, figure, save
 from tesselite.spaces.features import FeatureSpace
@@ -21,8 +21,6 @@ from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.raster import niche_borders
-
-Floats = npt.NDArray[np.float64]
 
 _BOUND = 3.0
 

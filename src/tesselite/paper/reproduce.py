@@ -35,7 +35,7 @@ from tesselite.execution.workers.processes import Processes, report
 from tesselite.paper.studies import CVT_ITERATIONS, CVT_TOLERANCE, Pair, Study
 from tesselite.problems import by_name
 from tesselite.runs.carry_on import Interrupted, Run, RunDisplay
-from tesselite.runs.plan import Plan
+from tesselite.runs.plan import Budget, Plan
 from tesselite.runs.run import Options, continue_run, start_run
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
@@ -254,10 +254,8 @@ def run_job(job: Job, report: Report) -> None:
         plan = Plan.of(
             problem,
             niches_of(tessellation=_tessellation(job), space=problem.features),
-            evaluations=pair.evaluations,
+            Budget(pair.evaluations, pair.initial, pair.batch_size),
             emitter=by_name_emitter(pair.variation) if pair.variation else None,
-            initial=pair.initial,
-            batch_size=pair.batch_size,
             seed=seed,
         )
         start_run(plan, problem, folder, options)

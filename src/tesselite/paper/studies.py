@@ -481,18 +481,9 @@ def rounding_hexapod() -> Study:
     )
 
 
-STUDIES = {
-    "maze": maze,
-    "hexapod": hexapod,
-    "niches-maze": niches_maze,
-    "niches-hexapod": niches_hexapod,
-    "norms-maze": norms_maze,
-    "norms-hexapod": norms_hexapod,
-    "sampler-maze": sampler_maze,
-    "iterations-maze": iterations_maze,
-    "iterations-hexapod": iterations_hexapod,
-    "rounding-hexapod": rounding_hexapod,
-}
+_PAPERS = (maze, hexapod, niches_maze, niches_hexapod, norms_maze, norms_hexapod)
+_OURS = (sampler_maze, iterations_maze, iterations_hexapod, rounding_hexapod)
+STUDIES = {study.__name__.replace("_", "-"): study for study in (*_PAPERS, *_OURS)}
 """The studies by name."""
 
 SETS = {

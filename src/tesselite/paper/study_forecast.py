@@ -28,7 +28,7 @@ _FILLED = 0.6  # share of a CVT's niches, and of a grid's evaluations up to its 
 
 
 @dataclass(frozen=True)
-class Forecast:
+class StudyForecast:
     """Seconds of wall-clock time, bytes of memory and of disk at most while it works, and bytes kept at the end."""
 
     n_trials: int
@@ -49,7 +49,7 @@ def _size(n: int) -> str:
     return f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{max(n / 1e6, 0.1):.1f} MB"
 
 
-def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> Forecast:
+def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> StudyForecast:
     """What these jobs will take, from trials that are `done`: of the same pair, else of the same problem.
 
     Where there are none, a small search is timed. Seconds of trials that ran on a busy machine are as they were. From
@@ -90,7 +90,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
     n_trials = sum(job.number is not None for job in jobs)
     kept = n_trials * _SUMMARY_BYTES
     memory = max(workers, 1) * (_PROCESS_BYTES + max(memory, 2 * largest))  # rows grow by doubling
-    return Forecast(n_trials, total / max(workers, 1), memory, centroids + largest * max(workers, 1) + kept, kept)
+    return StudyForecast(n_trials, total / max(workers, 1), memory, centroids + largest * max(workers, 1) + kept, kept)
 
 
 def _kind(problem: str, variation: str | None) -> tuple[str, str | None]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tesselite.archive.figures import worst
 from tesselite.base.atomic import write_atomically
 from tesselite.paper.unbounded import LABELS, TASKS, TRUE, Task
 from tesselite.report.style import LINES, figure, save
@@ -28,8 +29,8 @@ def read_trials(out: Path) -> list[dict[str, Any]]:
         for file in sorted((out / "trials" / task.name).glob("*.json")):
             try:
                 row = json.loads(file.read_text())
-                worst = np.inf if task.problem().direction == "min" else -np.inf
-                bests = [worst if best is None else float(best) for best in row["scenarios"].values()]
+                nothing = worst(task.problem().direction)
+                bests = [nothing if best is None else float(best) for best in row["scenarios"].values()]
                 row["best_in_scenarios"] = float(np.median(bests)) if bests else None
                 solved = None if task.solved is None or not bests else sum(best < task.solved for best in bests)
                 rows.append({**row, "solved": solved})

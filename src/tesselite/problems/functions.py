@@ -12,6 +12,7 @@ from numba import carray
 
 from tesselite.compiled.blocks import native_block
 from tesselite.compiled.fast_math import sincos
+from tesselite.compiled.kernels import kernel
 from tesselite.problems.problem import Problem
 from tesselite.problems.user_function import CompiledProblem, Statement
 from tesselite.spaces.features import FeatureSpace
@@ -22,13 +23,25 @@ _WORST_RASTRIGIN = 40.353290  # the largest value that one variable adds, at +-4
 TWO_PI = 2.0 * np.pi
 
 
-def _rastrigin_block(n_variables: int) -> Any:
+@kernel(inline="always")
+def _rastrigin(x: float) -> float:
+    return x * x + 10.0 * (1.0 - sincos(TWO_PI * x)[1])
+
+
+@kernel(inline="always")
+def _sphere(x: float) -> float:
+    return x * x
+
+
+def _make_block(term: Any, n_variables: int) -> Any:
+    """The block of a function that is the sum of a term for each variable."""
+
     def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
         x = carray(rows, (n, n_variables))
         for i in range(n):
             total = 0.0
             for j in range(n_variables):
-                total += x[i, j] * x[i, j] + 10.0 * (1.0 - sincos(TWO_PI * x[i, j])[1])
+                total += term(x[i, j])
             fitness[i] = total
             features[2 * i] = x[i, 0]
             features[2 * i + 1] = x[i, 1]
@@ -37,27 +50,12 @@ def _rastrigin_block(n_variables: int) -> Any:
     return native_block(block)
 
 
-def _sphere_block(n_variables: int) -> Any:
-    def block(rows: Any, n: int, fitness: Any, features: Any, status: Any) -> None:
-        x = carray(rows, (n, n_variables))
-        for i in range(n):
-            total = 0.0
-            for j in range(n_variables):
-                total += x[i, j] * x[i, j]
-            fitness[i] = total
-            features[2 * i] = x[i, 0]
-            features[2 * i + 1] = x[i, 1]
-            status[i] = 0
-
-    return native_block(block)
-
-
-def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
+def _problem(name: str, n: int, term: Any, worst: float) -> Problem:
     if n < 2:
         raise ValueError(f"n: expected at least 2 variables, got {n}")
     made = CompiledProblem(
         name,
-        lambda scenario: make_block(n),
+        lambda scenario: _make_block(term, n),
         Statement(
             solutions=Box(n, -LIMIT, LIMIT),
             features=FeatureSpace({"x0": (-LIMIT, LIMIT), "x1": (-LIMIT, LIMIT)}),
@@ -71,9 +69,9 @@ def _problem(name: str, n: int, make_block: Any, worst: float) -> Problem:
 
 def rastrigin(n: int = 10) -> Problem:
     """Rastrigin's function of n variables in [-5.12, 5.12]."""
-    return _problem("rastrigin", n, _rastrigin_block, _WORST_RASTRIGIN)
+    return _problem("rastrigin", n, _rastrigin, _WORST_RASTRIGIN)
 
 
 def sphere(n: int = 10) -> Problem:
     """The sum of squares of n variables in [-5.12, 5.12]."""
-    return _problem("sphere", n, _sphere_block, LIMIT**2)
+    return _problem("sphere", n, _sphere, LIMIT**2)

@@ -76,9 +76,7 @@ class Problem(ABC):
         Raises ValueError if a solution is not of `self.solutions` or the scenario is unknown. A row whose evaluation
         fails is invalid in the result and does not raise.
         """
-        if scenario is not None and scenario not in self.scenarios:
-            known = ", ".join(repr(s) for s in self.scenarios) or "none"
-            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        self.check_scenario(scenario)
         rows = self.solutions.validate(solutions)
         if seeds is not None:
             seeds = np.asarray(seeds)
@@ -87,6 +85,12 @@ class Problem(ABC):
             if seeds.shape != (len(rows),) or seeds.dtype.kind not in "iu":
                 raise ValueError(f"seeds: expected whole numbers ({len(rows)},), got {seeds.shape} of {seeds.dtype}")
         return self.evaluate_checked(rows, scenario, threads, seeds)
+
+    def check_scenario(self, scenario: str | None) -> None:
+        """ValueError unless this is one of the scenarios, or None."""
+        if scenario is not None and scenario not in self.scenarios:
+            known = ", ".join(repr(s) for s in self.scenarios) or "none"
+            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
 
     def evaluate_checked(
         self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None = None

@@ -16,11 +16,9 @@ from tesselite.report.colouring import Colouring
 from tesselite.report.style import EMPTY_NICHE
 from tesselite.report.texts import unit_of, with_unit
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.pictures import cell_polygons, set_feature_axis
+from tesselite.tessellation.pictures import set_feature_axis
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.raster import niches_of_pixels
-from tesselite.tessellation.voronoi import VoronoiTessellation
 
 _PIXELS = 900
 _MOST_POLYGONS = 20_000
@@ -28,10 +26,10 @@ _MOST_POLYGONS = 20_000
 
 def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
     """An image (pixels, pixels), row 0 at the top, of `values`, one per elite in niche order; NaN in empty niches."""
-    return _values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
+    return values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
 
 
-def _values_in(archive: Archive, niches: Any, values: Any) -> Any:
+def values_in(archive: Archive, niches: Any, values: Any) -> Any:
     """The value of the elite of each of these niches, in their shape; NaN where the niche is empty."""
     filled = archive.elites().niches
     found = np.full(niches.shape, np.nan)
@@ -62,45 +60,21 @@ def _draw_cells(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     from matplotlib.collections import PolyCollection
 
     niches = archive.elites().niches
-    polygons = niche_polygons(archive.tessellation, niches)
-    if polygons is None:
+    if painted(archive.tessellation, len(niches)):
         edges = _edges(archive.tessellation.space, np.linspace(0.0, 1.0, _PIXELS + 1))
         image = paint_niches(archive, colouring.values)[::-1]
         return ax.pcolormesh(*edges, np.ma.masked_invalid(image), rasterized=True, **colouring.look)
+    polygons = archive.tessellation.polygons(niches)
     # Edges of the same colour close the seams that smoothing would leave between neighbours.
     look: dict[str, Any] = {"edgecolors": "face", "linewidths": 0.3}
     return ax.add_collection(PolyCollection(polygons, array=colouring.values, **colouring.look, **look))
 
 
-def niche_polygons(tessellation: Tessellation, niches: Any) -> list[Any] | None:
-    """The corners (m, 2), in feature units, of each of these niches of two features; None where they are painted."""
-    if painted(tessellation, len(niches)):
-        return None
-    if isinstance(tessellation, GridTessellation):
-        cells = tessellation.cell_of(niches)
-        sides = []
-        for j, n in enumerate(tessellation.shape):
-            first, last = ((cells[:, j] + step - tessellation.shift) / n for step in (0, 1))
-            sides.append((first.clip(0.0), np.where(cells[:, j] == n - 1, 1.0, last)))
-        (left, right), (low, high) = sides
-        corners = np.stack([np.stack([left, right, right, left]), np.stack([low, low, high, high])], axis=-1)
-        units = tessellation.space.from_unit(corners.reshape(-1, 2)).reshape(4, len(niches), 2)
-        return list(units.transpose(1, 0, 2))
-    assert isinstance(tessellation, VoronoiTessellation)
-    polygons = cell_polygons(tessellation)
-    return [polygons[niche] for niche in niches]
-
-
 def painted(tessellation: Tessellation, filled: int) -> str:
     """Why the niches of two features are painted pixel by pixel, even in SVG and PDF; empty if they are polygons."""
-    voronoi = isinstance(tessellation, VoronoiTessellation)
-    if not voronoi and not isinstance(tessellation, GridTessellation):
-        return "their borders are not known"
-    if isinstance(tessellation, VoronoiTessellation) and tessellation.p != 2.0:
-        return f"their borders are curved for p = {tessellation.p:g}"
-    if voronoi and not tessellation.space.plain:
-        return "of periodic or categorical features"
-    drawn = tessellation.n_niches if voronoi else filled
+    if why := tessellation.unknown_borders:
+        return why
+    drawn = filled if tessellation.block is None else tessellation.n_niches  # Voronoi cells are cut all at once
     return f"there are more than {_MOST_POLYGONS:,}" if drawn > _MOST_POLYGONS else ""
 
 
@@ -116,7 +90,7 @@ def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     elites = archive.elites()
     steps = 50 * _PIXELS
     places = ((np.arange(steps) + 0.5) / steps)[:, None]
-    rows = _values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
+    rows = values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
     borders = np.flatnonzero(~((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1])))) + 1
     (units,) = _edges(archive.tessellation.space, np.concatenate([[0], borders, [steps]]) / steps)
     starts, ends = units[:-1], units[1:]

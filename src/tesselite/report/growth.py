@@ -9,15 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
-from tesselite.report.archive_map import draw_niches
+from tesselite.base.arrays import Floats, Ints
+from tesselite.report.archive_map import draw_niches, values_in
 from tesselite.report.colouring import Colouring
 from tesselite.report.style import EMPTY_NICHE, LINES
 from tesselite.search.map_elites import Change
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.raster import niche_borders
+from tesselite.tessellation.raster import borders_in, niche_borders
 
-_SHOWN = 6  # features whose bounds are drawn one above the other
+_SHOWN = 6  # features whose bounds are shown over time
 _BOXES = 40  # of two features, drawn into one another
 _COLUMNS = 4  # of pictures
 _PIXELS = 240  # a side, of a picture in the page
@@ -27,15 +28,20 @@ OUTSIDE, EMPTY, BORDER, LEVELS = 0, 1, 2, 253
 """Pixels of a picture in the page: outside the bounds, an empty niche, a border of niches; from 3 on the fitness."""
 
 
+def bounds_of(changes: Sequence[Change]) -> tuple[Floats, Floats, Ints]:
+    """The low and the high bounds (m, d) after each change, and the features whose range grew most."""
+    low, high = (np.array([getattr(change, side) for change in changes]) for side in ("low", "high"))
+    grown = (high[-1] - low[-1]) / (high[0] - low[0])
+    return low, high, np.sort(np.argsort(-grown, kind="stable")[:_SHOWN])
+
+
 def draw_growth(made: Any, changes: Sequence[Change], names: Sequence[str], title: str) -> None:
     """Draw the bounds after each change and the elites lost into an empty figure; of two features, also the boxes.
 
     Of many features, those whose range grew most are shown.
     """
     at = [change.at for change in changes]
-    low, high = (np.array([getattr(change, side) for change in changes]) for side in ("low", "high"))
-    grown = (high[-1] - low[-1]) / (high[0] - low[0])
-    shown = np.sort(np.argsort(-grown, kind="stable")[:_SHOWN])
+    low, high, shown = bounds_of(changes)
     bounds, *others = made.subplots(1, 3 if len(names) == 2 else 2)
     for j, colour in zip(shown, LINES * _SHOWN, strict=False):
         bounds.step(at, low[:, j], where="post", color=colour, label=str(names[j]))
@@ -118,13 +124,9 @@ def picture_pixels(picture: Archive, box: FeatureSpace, low: float, high: float)
     x, y = np.meshgrid(centres, centres[::-1])
     places = box.from_unit(np.column_stack([x.ravel(), y.ravel()]))
     found = niches.niches_of_unit(niches.space.to_unit(places).clip(0.0, 1.0)).reshape(_PIXELS, _PIXELS)
-    elites = picture.elites()
-    levels = 3 + np.round((elites.fitness - low) / (high - low or 1.0) * (LEVELS - 1)).astype(np.uint8)
-    at = np.searchsorted(elites.niches, found.ravel()).clip(max=max(0, len(elites) - 1))
-    filled = elites.niches[at] == found.ravel() if len(elites) else np.zeros(found.size, np.bool_)
-    pixels = np.where(filled, levels[at] if len(elites) else EMPTY, EMPTY).astype(np.uint8).reshape(found.shape)
+    levels = 3 + np.round((picture.elites().fitness - low) / (high - low or 1.0) * (LEVELS - 1)).astype(np.uint8)
+    pixels = np.nan_to_num(values_in(picture, found, levels), nan=EMPTY).astype(np.uint8)
     if niches.n_niches <= _OUTLINED:
-        pixels[:, 1:][found[:, 1:] != found[:, :-1]] = BORDER
-        pixels[1:][found[1:] != found[:-1]] = BORDER
+        pixels[borders_in(found)] = BORDER
     pixels[niches.space.outside(places).reshape(found.shape)] = OUTSIDE
     return pixels

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
+from tesselite.archive.figures import best_of
 from tesselite.assessment.expected_quality import ExpectedQuality, share
 from tesselite.assessment.scenarios import Assessment
 from tesselite.problems.problem import TRAINING
@@ -269,7 +270,7 @@ def best_performance(
     room = 0.8 / len(groups)
     table = [
         [
-            np.array([_best(fitness[setting], direction) for _, fitness in runs if setting in fitness])
+            np.array([best_of(fitness[setting], direction) for _, fitness in runs if setting in fitness])
             for _, runs, _ in groups
         ]
         for setting in settings
@@ -377,14 +378,6 @@ def _in_setting(fitness: dict[str, npt.NDArray[np.float64]], setting: str) -> li
             "(tesselite assess DIR)"
         )
     return [fitness[name] for name in names]
-
-
-def _best(values: npt.NDArray[np.float64], direction: Direction) -> float:
-    """The best of the values; infinitely bad if none is valid."""
-    valid = values[np.isfinite(values)]
-    if direction == "min":
-        return float(valid.min()) if len(valid) else np.inf
-    return float(valid.max()) if len(valid) else -np.inf
 
 
 def _same_direction(groups: Sequence[tuple[Any, Sequence[_Fitness], Any]]) -> Direction:

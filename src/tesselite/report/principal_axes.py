@@ -9,11 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.tessellation.nearest.principal import leading_components
-
-Floats = npt.NDArray[np.float64]
 
 _NO_SHARE = 1e-12  # of the variance, and (squared) of the features themselves: less than this is rounding
 _SAME_WEIGHT = 1e-6

@@ -15,7 +15,6 @@ from tesselite.emitters.names import imported_operator, is_emitter
 from tesselite.problems import is_built_in
 from tesselite.problems.problem import Problem
 from tesselite.runs.plan import VARY, Plan
-from tesselite.tessellation.niches import Cvt
 from tesselite.tessellation.protocol import Tessellation
 
 _SEARCH = """
@@ -49,7 +48,9 @@ def compiling_beside(plan: Plan, problem: Problem) -> Iterator[Callable[[Tessell
 
 def _other_process(plan: Plan, problem: Problem) -> subprocess.Popen[bytes] | None:
     """The process that compiles; None where there would be nothing to gain."""
-    if not isinstance(plan.niches, Cvt) or plan.execution.kind != "in process" or available_threads() < 2:
+    if plan.execution.kind != "in process" or available_threads() < 2:
+        return None
+    if plan.niches.job(problem.features, plan.seed) is None:
         return None
     if plan.is_own or plan.emitter == VARY or is_emitter(plan.emitter) or imported_operator(plan.emitter):
         return None

@@ -16,8 +16,15 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
-from tesselite.base.arrow import columns_of, from_column, read_parquet, texts_of, to_column, write_parquet
-from tesselite.base.arrow import is_text as holds_text
+from tesselite.base.arrow import (
+    columns_of,
+    from_column,
+    is_text_column,
+    read_parquet,
+    texts_of,
+    to_column,
+    write_parquet,
+)
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checks import is_whole
 from tesselite.base.checksum import is_intact, sealed
@@ -121,7 +128,7 @@ def _from_parquet(path: Path, space: SolutionSpace) -> Rows:
     if "solution" not in table.column_names:
 
         def column(name: str) -> Any:
-            return texts_of(table[name]) if holds_text(table[name]) else from_column(table[name])
+            return texts_of(table[name]) if is_text_column(table[name]) else from_column(table[name])
 
         return _by_name(table.column_names, space, column)
     flat = from_column(table["solution"].combine_chunks().flatten())

@@ -50,6 +50,16 @@ _NEEDS_NO_MEMORY = {  # executions, and why an emitter that learns cannot be the
 
 
 @dataclass(frozen=True)
+class Budget:
+    """How many evaluations a run is to have, in which portions, and what stops it early; as users give it."""
+
+    evaluations: float
+    initial: float = INITIAL
+    batch_size: float | None = None
+    stall: Stall | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a run is: the problem by name, the niches, the emitter by name, the budget, the seed and where it is done.
 
@@ -76,20 +86,17 @@ class Plan:
         cls,
         problem: Problem,
         niches: Niches,
+        budget: Budget,
         *,
-        evaluations: float,
         emitter: Emitter | None = None,
-        initial: float = INITIAL,
-        batch_size: float | None = None,
         seed: int | None = None,
         execution: Execution = IN_PROCESS,
         start: Any = None,
-        stall: Stall | None = None,
         history: bool = False,
     ) -> Plan:
         """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
-        evaluations = checked_count("evaluations", evaluations)
-        initial, seed = checked_count("initial", initial), checked_seed(seed)
+        evaluations = checked_count("evaluations", budget.evaluations)
+        initial, seed = checked_count("initial", budget.initial), checked_seed(seed)
         known = None if start is None else Start.of(start, problem.solutions)
         if known and known.n > evaluations:
             raise ValueError(f"start: expected at most {evaluations} solutions, the whole budget, got {known.n}")
@@ -106,7 +113,7 @@ class Plan:
             raise ValueError(
                 f"islands: expected fixed niches, got {niches.label}; leave islands out, or choose a fixed CVT or grid"
             )
-        if stall and niches.revision is not None and niches.revision.selects:
+        if budget.stall and niches.revision is not None and niches.revision.selects:
             raise ValueError(f"patience: needs coverage or a QD score, and there is neither in a {niches.label}")
         execution = execution.settled(evaluations)
         if history and isinstance(execution, Islands):
@@ -115,15 +122,15 @@ class Plan:
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            emitter=name_of(trial.emitter),
+            emitter=text_of(trial.emitter),
             evaluations=evaluations,
             initial=initial,
-            batch_size=_batch_size(batch_size, trial.emitter),
+            batch_size=_batch_size(budget.batch_size, trial.emitter),
             seed=seed,
             execution=execution,
             start=known,
             records=problem.records,
-            stall=stall,
+            stall=budget.stall,
             history=bool(history),
         )
 
@@ -218,7 +225,7 @@ class Plan:
         return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 
-def name_of(emitter: Emitter) -> str:
+def text_of(emitter: Emitter) -> str:
     """The text that a plan has for an emitter that has begun."""
     name = str(emitter)
     return VARY if name == UNIFORM else name

@@ -25,7 +25,7 @@ from tesselite.emitters.names import emitter_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.execution.choice import execution_of, resumed
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
-from tesselite.execution.execution import Execution, Given, Job
+from tesselite.execution.execution import Execution, Job, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers, WorkersLike
@@ -34,7 +34,7 @@ from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_o
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import Plan, name_of, search_for
+from tesselite.runs.plan import Budget, Plan, search_for, text_of
 from tesselite.runs.problem import (
     agree_to,
     agree_to_import,
@@ -174,10 +174,8 @@ def run(
     plan = Plan.of(
         problem,
         niches_of(n_niches, grid, tessellation, n_samples=n_samples, p=p, method=method, space=problem.features),
-        evaluations=evaluations,
+        Budget(evaluations, initial, batch_size, stall_of(patience, rise)),
         emitter=chosen,
-        initial=initial,
-        batch_size=batch_size,
         seed=seed,
         execution=execution_of(
             workers,
@@ -190,7 +188,6 @@ def run(
             worker_memory=worker_memory,
         ),
         start=start,
-        stall=stall_of(patience, rise),
         history=history,
     )
     if history and out is None:
@@ -330,7 +327,7 @@ class Changes:
     variation: Variation | None = None
     emitter: Emitter | None = None
     other_version: bool = False
-    on: Given = field(default_factory=Given)
+    on: WorkerChoice = field(default_factory=WorkerChoice)
 
     def budget(self, plan: Plan) -> int:
         """The evaluations in all; ValueError if that is less than was planned."""
@@ -375,7 +372,7 @@ def resume(
         >>> tl.resume("sphere", evaluations=1_000).evaluations
         1000
     """
-    given = Given(workers, retries, timeout, recycle_after, worker_memory)
+    given = WorkerChoice(workers, retries, timeout, recycle_after, worker_memory)
     changes = Changes(evaluations, variation, emitter, other_version, given)
     with shown_from_python(progress) as (called, shown):
         return continue_run(folder, problem, changes, Options(threads, checkpoint_seconds, called, shown))
@@ -476,7 +473,7 @@ def _again(
     if variation is not None or emitter is not None:
         other = emitter_of(variation, emitter)
         begun = search_for(problem, Provisional(problem.features), other, plan.initial, plan.seed).emitter
-        if name_of(begun) != plan.emitter:
+        if text_of(begun) != plan.emitter:
             name = "emitter" if variation is None else "variation"
             raise ValueError(f"{name}: expected none, since the run was started with {plan.emitter}")
     return None

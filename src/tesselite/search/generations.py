@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive import elitism
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.blocks import CHUNK, call_objective
 from tesselite.compiled.crew import (
@@ -51,9 +51,6 @@ from tesselite.search.loop import (
 if TYPE_CHECKING:
     from tesselite.problems.user_function import CompiledProblem
     from tesselite.search.map_elites import MapElites
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # What the leader says of a round: whether strategies learn, whether they sample, and how many elites there are.
 _LEARN, _SAMPLE, _ELITES = MESSAGE, MESSAGE + 1, MESSAGE + 2

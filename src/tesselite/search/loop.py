@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tesselite.archive import elitism
 from tesselite.archive.evaluation import FEATURES_NOT_FINITE, FITNESS_NOT_FINITE, OUTSIDE
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.blocks import CHUNK, EXCEPTION, Brood, call_lookup, call_objective
 from tesselite.compiled.crew import (
@@ -45,9 +46,6 @@ _NO_KEY = np.uint64(0)
 
 _REASONS = {_BAD_FITNESS: FITNESS_NOT_FINITE, _BAD_FEATURES: FEATURES_NOT_FINITE, _EXCEPTIONS: EXCEPTION}
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 
 class Parts(NamedTuple):
     """What a search is made of: addresses of its three blocks, and what they and the rule need beside rows."""
@@ -64,7 +62,7 @@ class Parts(NamedTuple):
     high: Floats
     per_unit: Floats
     refuses: npt.NDArray[np.bool_]  # features that are invalid outside their bounds
-    rule: elitism.Rule
+    rule: elitism.Elitism
 
 
 class Scratch(NamedTuple):

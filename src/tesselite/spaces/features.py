@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
+from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.axes import Labels, Periodic
 from tesselite.spaces.variables import Variable
 
-Array = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None] | None
 """(low, high) of a feature; None where nobody knows."""
 Axis = Bounds | Periodic | Labels
-Sampler = Callable[[int, np.random.Generator], Array]
+Sampler = Callable[[int, np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Scale:
     """A strictly increasing map of one feature before it is scaled to [0, 1], with its inverse; both vectorised."""
 
     name: str
-    forward: Callable[[Array], Array]
-    inverse: Callable[[Array], Array]
+    forward: Callable[[Floats], Floats]
+    inverse: Callable[[Floats], Floats]
 
 
 LOG = Scale("log", np.log, np.exp)
@@ -80,9 +81,9 @@ class FeatureSpace:
         self.sampler = sampler
         self.refuses: npt.NDArray[np.bool_] = self._checked_outside(outside)  # (d,) whether outside it is invalid
         # Scaled bounds; equal to low and high on linear axes.
-        self._from: Array = self._scaled(self.low[None, :])[0]
+        self._from: Floats = self._scaled(self.low[None, :])[0]
         if self.is_open:
-            self.per_unit: Array = np.full(self.n, np.nan)
+            self.per_unit: Floats = np.full(self.n, np.nan)
             return
         with np.errstate(over="ignore"):
             span = self._scaled(self.high[None, :])[0] - self._from
@@ -100,9 +101,7 @@ class FeatureSpace:
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
         """The unit cube in n dimensions, with features named f0, f1, ..."""
-        if not isinstance(n, int | np.integer):
-            raise ValueError(f"n: expected a whole number of at least 1, got {shown(n)}")
-        return cls({f"f{i}": (0.0, 1.0) for i in range(n)}, sampler=sampler)
+        return cls({f"f{i}": (0.0, 1.0) for i in range(checked_count("n", n))}, sampler=sampler)
 
     @property
     def n(self) -> int:
@@ -148,14 +147,14 @@ class FeatureSpace:
         scales = {name: scale for name, scale in self.scales.items() if name in kept}
         return FeatureSpace(kept, scales=scales, outside=self.outside_rules())
 
-    def axes(self, low: Array, high: Array) -> dict[str, Axis]:
+    def axes(self, low: Floats, high: Floats) -> dict[str, Axis]:
         """The features as they are given to the class, with these bounds (d,)."""
         found: dict[str, Axis] = {}
         for name, kind, lo, hi in zip(self.names, self.kinds.tolist(), low.tolist(), high.tolist(), strict=True):
             found[name] = Labels(self.labels[name]) if kind == 2 else Periodic(lo, hi) if kind == 1 else (lo, hi)
         return found
 
-    def within(self, low: Array, high: Array) -> FeatureSpace:
+    def within(self, low: Floats, high: Floats) -> FeatureSpace:
         """The same features with other bounds, each (d,), sampled uniformly; labels stay."""
         return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules())
 
@@ -213,7 +212,7 @@ class FeatureSpace:
         refuses = zip(self.names, self.refuses & ~self.labelled, strict=True)
         return {name: "refuse" for name, refused in refuses if refused}
 
-    def settled(self, features: npt.ArrayLike) -> Array:
+    def settled(self, features: npt.ArrayLike) -> Floats:
         """The (n, d) features with periodic ones wrapped into [low, high); codes without a label count as outside.
 
         A copy, unless all features are plain. NaN and infinity stay as they are.
@@ -254,7 +253,7 @@ class FeatureSpace:
         bounds = zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)
         return tuple(Variable(name, low, high, labels=self.labels.get(name, ())) for name, low, high in bounds)
 
-    def gaps(self, unit: Array, others: Array) -> Array:
+    def gaps(self, unit: Floats, others: Floats) -> Floats:
         """Differences (n, d) of unit-scaled rows: along the shorter arc if periodic, 0 or 1 between labels."""
         gaps = unit - others
         if not self.plain:
@@ -262,7 +261,7 @@ class FeatureSpace:
             gaps = np.where(self.labelled, gaps != 0.0, gaps)
         return np.asarray(gaps, dtype=np.float64)
 
-    def _scaled(self, features: Array) -> Array:
+    def _scaled(self, features: Floats) -> Floats:
         if not self.scales:
             return features
         scaled = features.copy()
@@ -277,7 +276,7 @@ class FeatureSpace:
                         scaled[undefined, i] = forward(features[undefined, i].clip(self.low[i], self.high[i]))
         return scaled
 
-    def to_unit(self, features: Array) -> Array:
+    def to_unit(self, features: Floats) -> Floats:
         """Scale (n, d) features so that their bounds become [0, 1]; what lies outside stays outside.
 
         Periodic features are wrapped. The n labels of a feature lie in the middles of n equal parts of [0, 1].
@@ -286,7 +285,7 @@ class FeatureSpace:
         with np.errstate(over="ignore"):  # very far outside is outside all the same
             return (self._scaled(self.settled(features)) - self._from) * self.per_unit
 
-    def from_unit(self, unit: Array) -> Array:
+    def from_unit(self, unit: Floats) -> Floats:
         """The inverse of `to_unit`, up to rounding; any place in the part of a label is a number around its own."""
         self.check_bounded("from_unit")
         features = self._from + unit / self.per_unit
@@ -295,7 +294,7 @@ class FeatureSpace:
                 features[:, i] = self.scales[name].inverse(features[:, i])
         return features
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
+    def sample(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw n feature vectors, shape (n, d), in feature units: by the sampler, or uniform in the unit cube."""
         if self.sampler is None:
             return self.sample_uniformly(n, rng)
@@ -306,7 +305,7 @@ class FeatureSpace:
             raise ValueError("sampler: expected finite feature values, got NaN or infinity")
         return samples
 
-    def sample_uniformly(self, n: int, rng: np.random.Generator) -> Array:
+    def sample_uniformly(self, n: int, rng: np.random.Generator) -> Floats:
         """Draw n feature vectors, shape (n, d), in feature units, uniform in the unit cube; all labels as often."""
         rows = self.from_unit(rng.random((n, self.n)))
         if self.labels:
@@ -345,16 +344,16 @@ class FeatureSpace:
                 features[name] = Periodic(low, high) if name in about.get("periodic", ()) else (low, high)
         return cls(features, scales=about["scales"] if scales is None else scales, outside=about.get("outside", {}))
 
-    def outside(self, features: Array) -> npt.NDArray[np.bool_]:
+    def outside(self, features: Floats) -> npt.NDArray[np.bool_]:
         """Which of the (n, d) rows lie outside the bounds in at least one feature; shape (n,)."""
         return np.asarray(self._beyond(features).any(axis=1))
 
-    def refused(self, features: Array) -> npt.NDArray[np.int64]:
+    def refused(self, features: Floats) -> npt.NDArray[np.int64]:
         """Of each of the (n, d) rows, the first feature that lies outside its bounds and refuses that, or -1; (n,)."""
         bad = self._beyond(features) & self.refuses
         return np.where(bad.any(axis=1), bad.argmax(axis=1), -1)
 
-    def _beyond(self, features: Array) -> npt.NDArray[np.bool_]:
+    def _beyond(self, features: Floats) -> npt.NDArray[np.bool_]:
         rows = self.settled(features)
         return np.asarray((rows < self.low) | (rows > self.high))
 
@@ -391,7 +390,7 @@ def _bounds_of(axis: Any) -> Any:
     return (axis.low, axis.high) if isinstance(axis, Periodic) else axis
 
 
-def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Array, Array]:
+def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Floats, Floats]:
     """Low and high bounds (d,), infinite where they are open; ValueError for what are no bounds."""
     pairs = "a (low, high) pair of numbers for each name, or None where a bound is not known"
     pairwise = [(None, None) if bounds is None else bounds for bounds in given]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
-from tesselite.spaces.solutions import Box, Levels, Reals, Rows
+from tesselite.spaces.solutions import Box, FloatRows, Levels, Reals, Rows
 from tesselite.spaces.variables import Variable
 
 Mask = npt.NDArray[np.bool_]
@@ -24,24 +24,7 @@ STEP = 0.1  # mean length of a step of a whole number, as a share of its range
 ISO, LINE = 0.01, 0.2  # of iso+line for real values, as `variation.iso_line` has them
 
 
-class _FloatRows:
-    """Rows of float64 between bounds."""
-
-    low: npt.NDArray[np.float64]
-    high: npt.NDArray[np.float64]
-
-    @property
-    def width(self) -> int:
-        """Number of values in a row."""
-        return len(self.low)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Rows are float64."""
-        return np.dtype(np.float64)
-
-
-class Discrete(_FloatRows):
+class Discrete(FloatRows):
     """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
 
     genes: int
@@ -65,9 +48,7 @@ class Discrete(_FloatRows):
 
     def validate(self, solutions: npt.ArrayLike) -> Rows:
         """The solutions as rows; ValueError says what is wrong with them."""
-        rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {self.width})"), ndmin=2)
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(solutions)}")
+        rows = self.as_rows(solutions)
         bad = ~((rows >= self.low) & (rows <= self.high) & (rows == np.floor(rows)))
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -249,7 +230,7 @@ class Decoded(dict[str, Any]):
             raise AttributeError(f"the solution has no {name!r}; it has {', '.join(self)}") from None
 
 
-class Product(_FloatRows):
+class Product(FloatRows):
     """Solutions of several parts by name: `Product(x=Box(3), material=Categorical(["steel", "oak"]))`.
 
     The function gets a `Decoded` solution; a part of one value is that value itself. Offspring have two parents: real
@@ -283,9 +264,7 @@ class Product(_FloatRows):
         given: Any = [solutions] if isinstance(solutions, Mapping) else solutions
         if isinstance(given, list | tuple) and given and all(isinstance(s, Mapping) for s in given):
             given = np.stack([self.encode(solution) for solution in given])
-        rows = np.array(as_floats("solutions", given, f"numbers of shape (n, {self.width})"), ndmin=2)
-        if rows.ndim != 2 or rows.shape[1] != self.width:
-            raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(given)}")
+        rows = self.as_rows(given)
         for name, part in self.parts.items():
             place = self._places[name]
             try:

@@ -12,6 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
+from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.spaces.variables import NamedValues, Variable, by_position
 
@@ -58,21 +60,31 @@ def check_space(name: str, space: Any) -> None:
         )
 
 
-def _as_rows(solutions: Any, width: int) -> npt.NDArray[np.float64]:
-    rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {width})"), ndmin=2)
-    if rows.ndim != 2 or rows.shape[1] != width:
-        raise ValueError(f"solutions: expected shape (n, {width}), got {np.shape(solutions)}")
-    return rows
+class FloatRows:
+    """Rows of float64 between bounds."""
+
+    low: Floats
+    high: Floats
+
+    @property
+    def width(self) -> int:
+        """Number of values in a row."""
+        return len(self.low)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Rows are float64."""
+        return np.dtype(np.float64)
+
+    def as_rows(self, solutions: Any) -> Floats:
+        """Solutions (n, width) or (width,) as rows of this width; ValueError for another shape."""
+        rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {self.width})"), ndmin=2)
+        if rows.ndim != 2 or rows.shape[1] != self.width:
+            raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(solutions)}")
+        return rows
 
 
-def _checked_n(n: Any) -> int:
-    """The number of values in a row, as an int of at least 1; otherwise ValueError."""
-    if not isinstance(n, int | np.integer) or not 1 <= n < 2**31:
-        raise ValueError(f"n: expected a whole number of at least 1, got {shown(n)}")
-    return int(n)
-
-
-def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...], npt.NDArray[np.float64]]:
+def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
     """Names and (low, high) of each; ValueError if they are no names or no pairs."""
     expected = "a (low, high) pair of finite numbers for each name"
     names = tuple(bounds)
@@ -84,7 +96,7 @@ def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...
     return names, pairs
 
 
-def _per_axis(name: str, given: float | Sequence[float], n: int) -> npt.NDArray[np.float64]:
+def _per_axis(name: str, given: float | Sequence[float], n: int) -> Floats:
     """A value for each of n axes; ValueError unless there are one or n, and finite."""
     expected = f"a finite number, or {n} of them"
     values = as_floats(name, given, expected)
@@ -94,11 +106,11 @@ def _per_axis(name: str, given: float | Sequence[float], n: int) -> npt.NDArray[
     return np.array(np.broadcast_to(values, (n,)))
 
 
-def _axes(values: npt.NDArray[np.float64]) -> str:
+def _axes(values: Floats) -> str:
     return f"{values[0]:g}" if (values == values[0]).all() else f"<{len(values)} values>"
 
 
-class Box:
+class Box(FloatRows):
     """Vectors of n real values between bounds, which are scalars or one value per axis.
 
     `Box({"span_mm": (100, 500), "thickness_mm": (1, 20)})` gives the values names: a function then reads them by
@@ -125,7 +137,7 @@ class Box:
             self.names, bounds = checked_bounds("n", n)
             n, low, high = len(self.names), bounds[:, 0].tolist(), bounds[:, 1].tolist()
         low, high = 0.0 if low is None else low, 1.0 if high is None else high
-        n = _checked_n(n)
+        n = checked_count("n", n, below=2**31)
         self.low = _per_axis("low", low, n)
         self.high = _per_axis("high", high, n)
         if not (self.low < self.high).all():
@@ -138,11 +150,6 @@ class Box:
         return repr(self.names[j]) if self.names else f"axis {j}"
 
     @property
-    def width(self) -> int:
-        """Number of values in a row."""
-        return len(self.low)
-
-    @property
     def variables(self) -> tuple[Variable, ...]:
         """What the values are called; empty if they have no names."""
         bounds = zip(self.names, self.low.tolist(), self.high.tolist(), strict=False)
@@ -151,11 +158,6 @@ class Box:
     def decode(self, rows: Rows) -> Rows:
         """What a function gets: rows whose values can also be read by name, if they have names."""
         return NamedValues.of(rows, self.names) if self.names else rows
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Rows are float64."""
-        return np.dtype(np.float64)
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n uniform solutions, shape (n, width)."""
@@ -166,7 +168,7 @@ class Box:
 
         If the values have names, a solution may be a mapping.
         """
-        rows = _as_rows(by_position(solutions, self.names) if self.names else solutions, self.width)
+        rows = self.as_rows(by_position(solutions, self.names) if self.names else solutions)
         bad = ~((rows >= self.low) & (rows <= self.high))
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -190,7 +192,7 @@ class Reals(Box):
 
     def __init__(self, n: int, start: float | Sequence[float] = 0.0, scale: float | Sequence[float] = 1.0) -> None:
         self.names: tuple[str, ...] = ()
-        n = _checked_n(n)
+        n = checked_count("n", n, below=2**31)
         largest = float(np.finfo(np.float64).max)
         self.low, self.high = np.full(n, -largest), np.full(n, largest)
         self.start = _per_axis("start", start, n)
@@ -206,7 +208,7 @@ class Reals(Box):
         return f"Reals({self.width}, {_axes(self.start)}, {_axes(self.scale)})"
 
 
-class Levels:
+class Levels(FloatRows):
     """Vectors of n values, each one of a few levels (the hexapod's 0, 0.05, ..., 1); rows hold the values.
 
     Example:
@@ -217,8 +219,8 @@ class Levels:
         (2, 4)
     """
 
-    def __init__(self, n: int, values: Sequence[float] | npt.NDArray[np.float64]) -> None:
-        n = _checked_n(n)
+    def __init__(self, n: int, values: Sequence[float] | Floats) -> None:
+        n = checked_count("n", n, below=2**31)
         expected = "at least two different finite levels"
         levels = np.unique(as_floats("values", values, expected).ravel())
         if len(levels) < 2 or not np.isfinite(levels).all():
@@ -226,37 +228,17 @@ class Levels:
         if levels[-1] > np.finfo(np.float64).max + levels[0]:
             raise ValueError("values: expected levels whose difference is a finite number")
         self.values = levels
-        self._n = n
+        self.low, self.high = np.full(n, levels[0]), np.full(n, levels[-1])
         # How far a value may be from a level and still be meant as that level: 0.1 + 0.2 is not 0.3.
         self._tolerance = 1e-6 * float(np.diff(levels).min())
 
-    @property
-    def width(self) -> int:
-        """Number of values in a row."""
-        return self._n
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Rows are float64."""
-        return np.dtype(np.float64)
-
-    @property
-    def low(self) -> npt.NDArray[np.float64]:
-        """The lowest level, for each axis."""
-        return np.full(self._n, self.values[0])
-
-    @property
-    def high(self) -> npt.NDArray[np.float64]:
-        """The highest level, for each axis."""
-        return np.full(self._n, self.values[-1])
-
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n solutions with every value uniform among the levels, shape (n, width)."""
-        return self.values[rng.integers(0, len(self.values), (n, self._n))]
+        return self.values[rng.integers(0, len(self.values), (n, self.width))]
 
     def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
         """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is not a level."""
-        rows = _as_rows(solutions, self._n)
+        rows = self.as_rows(solutions)
         above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
         lower, upper = self.values[above - 1], self.values[above]
         nearest = np.where(rows - lower <= upper - rows, lower, upper)
@@ -270,4 +252,4 @@ class Levels:
         return nearest
 
     def __repr__(self) -> str:
-        return f"Levels({self._n}, {len(self.values)} values from {self.values[0]:g} to {self.values[-1]:g})"
+        return f"Levels({self.width}, {len(self.values)} values from {self.values[0]:g} to {self.values[-1]:g})"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.nearest.rings import count_groups, group_of_labels
 from tesselite.tessellation.samplers import accepted, with_sampler
@@ -21,9 +22,6 @@ from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
     from tesselite.tessellation.cvt import ConstructionRecord, CvtJob, OnIteration
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

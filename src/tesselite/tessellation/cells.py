@@ -10,14 +10,11 @@ after B. O'Donoghue, E. Candes (2015), "Adaptive restart for accelerated gradien
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.threads import in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.table import bucket_sort
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _CORNERS = 256  # a cell with more corners than this would need as many neighbours on one circle
 

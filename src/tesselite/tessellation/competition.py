@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.seeds import Purpose, generator
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.protocol import Tessellation
@@ -25,9 +26,6 @@ from tesselite.tessellation.revision import Revision
 
 if TYPE_CHECKING:
     from tesselite.tessellation.population import Dns, Nslc, Rts
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 REMEMBER_EVERY = 20  # evaluations, of which novelty search with local competition remembers one for good
 

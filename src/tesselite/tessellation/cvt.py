@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float, as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator
@@ -25,7 +26,6 @@ from tesselite.spaces.features import FeatureSpace, Sampler
 from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
 
-Floats = npt.NDArray[np.float64]
 OnIteration = Callable[[int, float], object]
 
 METHODS = ("exact", "fresh", "lloyd", "sobol", "halton")

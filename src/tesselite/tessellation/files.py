@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tesselite.base.arrow import from_column, is_text, read_parquet, texts_of, to_column, write_parquet
+from tesselite.base.arrow import from_column, is_text_column, read_parquet, texts_of, to_column, write_parquet
 from tesselite.base.atomic import check_regular, write_atomically
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.spaces.features import FeatureSpace
@@ -135,7 +135,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
     columns = [table.column(name) for name in about["names"]]
     read = zip(space.variables, columns, strict=True)
     centroids = np.column_stack(
-        [feature.read(texts_of(column) if is_text(column) else from_column(column)) for feature, column in read]
+        [feature.read(texts_of(column) if is_text_column(column) else from_column(column)) for feature, column in read]
     )
     stored_p = float(about["p"])
     if p is not None and p != stored_p:

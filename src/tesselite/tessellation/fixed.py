@@ -5,9 +5,12 @@ Samples drawn anew in each iteration live in `fresh`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.threads import in_chunks
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import lloyd
@@ -15,12 +18,47 @@ from tesselite.tessellation.nearest.rings import build_index_for
 from tesselite.tessellation.nearest.table import bucket_sort
 from tesselite.tessellation.nearest.tree import kd_order
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Singles = npt.NDArray[np.float32]
+
+class LloydSamples:
+    """Samples (n, d) for Lloyd's algorithm with k niches: the niche of each, and what a step leaves for the next."""
+
+    def __init__(self, points: npt.NDArray[Any], k: int, threads: int) -> None:
+        self.n, self.d = points.shape
+        self.k = k
+        self.threads = threads
+        self.points = points
+        self.labels = np.full(self.n, -1, np.int64)
+        self.squares = np.full(self.n, np.inf)
+        self.moved = np.ones(k, np.uint8)
+        self.changed = np.zeros(k, np.uint8)
+        self.starts = np.empty(k + 1, np.int64)
+        self.members = np.arange(self.n)
+
+    def count_empty(self) -> int:
+        """How many niches have no sample."""
+        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
+
+    def sort(self, average: bool) -> float:
+        """Sort the assigned samples by niche; the error. Without `average` only centroids of empty niches will move."""
+        lloyd.sort_by_niche(self.labels, self.starts, self.members)
+        if not average:
+            self.changed[:] = 0
+        return float(self.squares.sum() / self.n)
+
+    def reseed(self, centroids: Floats) -> int:
+        """Put the centroid of each empty niche on one of the samples that are farthest from their centroids.
+
+        Returns for how many there was a sample: none is left if all of them lie on centroids.
+        """
+        empty = np.flatnonzero(np.diff(self.starts) == 0)
+        farthest = np.argsort(-self.squares, kind="stable")
+        spots = farthest[self.squares[farthest] > 0.0][: len(empty)]
+        centroids[empty[: len(spots)]] = self.points[spots]
+        self.moved[empty[: len(spots)]] = 1
+        return len(spots)
 
 
-class FixedLloyd:
+class FixedLloyd(LloydSamples):
     """The state of Lloyd's algorithm on fixed unit-scaled samples (n, d): `step` assigns and averages once.
 
     The niches are numbered in k-d order of the start, so that neighbours in number are neighbours in space. Along
@@ -31,20 +69,11 @@ class FixedLloyd:
     def __init__(
         self, points: Floats, centroids: Floats, p: float, threads: int, space: FeatureSpace | None = None
     ) -> None:
+        super().__init__(np.ascontiguousarray(points[_near_in_order(points)]), len(centroids), threads)
         self.p = p
-        self.space = space or FeatureSpace.unit(points.shape[1])
-        self.threads = threads
-        self.n, self.d = points.shape
-        self.k = len(centroids)
-        self.points = np.ascontiguousarray(points[_near_in_order(points)])
+        self.space = space or FeatureSpace.unit(self.d)
         self.seen = self.points  # from the centroids: others along periodic features
         self.centroids = np.ascontiguousarray(centroids[kd_order(centroids, lloyd.BOX)])
-        self.labels = np.full(self.n, -1, np.int64)
-        self.squares = np.full(self.n, np.inf)
-        self.moved = np.ones(self.k, np.uint8)
-        self.changed = np.zeros(self.k, np.uint8)
-        self.starts = np.empty(self.k + 1, np.int64)
-        self.members = np.empty(self.n, np.int64)
 
     def step(self, average: bool = True) -> tuple[float, int]:
         """Assign all samples, then move the centroids: the error of the assignment, how many samples changed niche.
@@ -54,31 +83,12 @@ class FixedLloyd:
         """
         self.changed[:] = 0
         n_changed = self._assign()
-        error = float(self.squares.sum() / self.n)
-        lloyd.sort_by_niche(self.labels, self.starts, self.members)
-        if not average:
-            self.changed[:] = 0
+        error = self.sort(average)
         n_empty = lloyd.update_means(
             self.seen, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
         )
-        n_reseeded = self._reseed() if n_empty else 0
+        n_reseeded = self.reseed(self.centroids) if n_empty else 0
         return error, n_changed or n_reseeded
-
-    def count_empty(self) -> int:
-        """How many niches have no sample."""
-        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
-
-    def _reseed(self) -> int:
-        """Put the centroid of each empty niche on one of the samples that are farthest from their centroids.
-
-        Returns for how many there was a sample: none is left if all of them lie on centroids.
-        """
-        empty = np.flatnonzero(np.diff(self.starts) == 0)
-        farthest = np.argsort(-self.squares, kind="stable")
-        spots = farthest[self.squares[farthest] > 0.0][: len(empty)]
-        self.centroids[empty[: len(spots)]] = self.points[spots]
-        self.moved[empty[: len(spots)]] = 1
-        return len(spots)
 
     def _assign(self) -> int:
         if self.p != 2.0 or self.d > 10 or not self.space.plain:

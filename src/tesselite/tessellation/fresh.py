@@ -13,16 +13,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.fixed import minkowski_squares
 from tesselite.tessellation.nearest.rings import build_index_for
 from tesselite.tessellation.nearest.tree import kd_order
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 UnitSampler = Callable[[int, np.random.Generator], Floats]
 
 _LONGEST_MEMORY = 0.98

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
 
@@ -110,6 +111,30 @@ class GridTessellation(Tessellation):
     def drawing(self) -> dict[str, Any] | None:
         """The page computes cells itself."""
         return {"grid": list(self.shape), "shift": self.shift}
+
+    def centres(self, niches: npt.NDArray[np.int64]) -> Floats:
+        """The middles of cells."""
+        return self.space.from_unit((self.cell_of(niches) + 0.5) / self.counts)
+
+    def could_hold(self, niches: npt.NDArray[np.int64], features: Floats) -> bool:
+        """Whether they are in the cells, or a millionth of a side outside."""
+        at = np.clip(self.space.to_unit(features), 0.0, 1.0) * self.counts + self.shift
+        middles = self.cell_of(niches) + 0.5
+        return bool((np.abs(np.minimum(at, self.counts) - middles) <= 0.5 + 1e-6 * self.counts).all())
+
+    unknown_borders = ""
+
+    def polygons(self, niches: npt.NDArray[np.int64]) -> list[Floats]:
+        """The four corners of each cell."""
+        cells = self.cell_of(niches)
+        sides = []
+        for j, n in enumerate(self.shape):
+            first, last = ((cells[:, j] + step - self.shift) / n for step in (0, 1))
+            sides.append((first.clip(0.0), np.where(cells[:, j] == n - 1, 1.0, last)))
+        (left, right), (low, high) = sides
+        corners = np.stack([np.stack([left, right, right, left]), np.stack([low, low, high, high])], axis=-1)
+        units = self.space.from_unit(corners.reshape(-1, 2)).reshape(4, len(niches), 2)
+        return list(units.transpose(1, 0, 2))
 
     def fingerprint(self) -> str:
         """A digest of the space, the shape and the rule of cells: equal for equal tessellations."""

@@ -1,9 +1,9 @@
-"""Niches that grow with the search, as a plan holds them: `Expanding`, `Adaptive`, `Clusters`. See also `growth`."""
+"""Niches that grow with the search, as users ask for them and as a plan holds them. How they grow is in `growth`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,23 +17,17 @@ from tesselite.tessellation.voronoi import checked_p, p_to_json
 if TYPE_CHECKING:
     from tesselite.tessellation.revision import Revision
 
-EVERY = 1000
-AXES = 16
 _MOST = 100.0  # of shares
 
 
 @dataclass(frozen=True, kw_only=True)
 class Growing(Rule):
-    """Niches within bounds that follow what was seen.
+    """Niches within bounds that follow what was seen; `Expanding` says what the options mean."""
 
-    After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
-    of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
-    and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones.
-    """
-
-    apart = ("n_niches", "shape", "p")
-    n_niches: int
-    every: int = EVERY
+    apart = ("n_niches", "grid", "p")
+    grows = True
+    n_niches: int = field(kw_only=False)
+    every: int = 1000
     margin: float = 0.01
     growth: float = 0.0
     outliers: int = 2
@@ -50,11 +44,7 @@ class Growing(Rule):
         self._set("ignore_bounds", bool(self.ignore_bounds))
 
     def tessellate(
-        self,
-        space: FeatureSpace,
-        seed: int,
-        threads: int | None = None,
-        progress: Construction | None = None,
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
         return Provisional(FeatureSpace(dict.fromkeys(space.names)) if self.ignore_bounds else space)
@@ -67,16 +57,13 @@ class Growing(Rule):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {**super().to_dict(), "p": p_to_json(self.p)}
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"{self.kind} CVT of {self.n_niches:,} niches" + ("" if self.p == 2.0 else f", p = {self.p:g}")
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return [*self._size(), "--grow", self.text(), *(["-p", f"{self.p:g}"] if self.p != 2.0 else [])]
 
     def _size(self) -> list[str]:
@@ -85,33 +72,61 @@ class Growing(Rule):
 
 @dataclass(frozen=True, kw_only=True)
 class Expanding(Growing):
-    """A CVT, or a grid of this `shape`, within bounds that follow what was seen.
+    """Niches whose bounds follow the features seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
 
-    A CVT of more features than `axes` has only so many dimensions, along axes that are learned from the elites.
+    After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
+    of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
+    and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
+    Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. A CVT of more
+    features than `axes` has only so many dimensions, along axes in which the elites differ (docs/growing.md). Give the
+    result as `tessellation` to `tesselite.run`.
+
+    Example:
+        >>> import tesselite as tl
+        >>> @tl.problem(solutions=tl.Box(2, 0, 1), features={"energy": None})
+        ... def burn(x):
+        ...     return -x[1], (1000 * x[0],)
+        >>> found = tl.illuminate(burn, tessellation=tl.expanding(10), evaluations=3_000, seed=1)
+        >>> 900 < found.tessellation.space.high[0] < 1100
+        np.True_
     """
 
     kind = "expanding"
-    shape: tuple[int, ...] | None = None
+    n_niches: int = field(default=None, kw_only=False)  # type: ignore[assignment]  # as many as the grid has cells
+    grid: Sequence[int] | None = None
     n_samples: int | None = None
-    axes: int = AXES
+    axes: int = 16
 
     def __post_init__(self) -> None:
+        if self.grid is not None:
+            if self.n_samples is not None:
+                raise ValueError("n_samples: only valid for a CVT; leave it out, or the grid")
+            self._set("grid", tuple(self.grid))
+            cells = GridTessellation(FeatureSpace.unit(len(self.grid)), self.grid).n_niches
+            if self.n_niches is None:
+                self._set("n_niches", cells)
+        if self.n_niches is None or (self.grid is not None and self.n_niches != cells):
+            raise ValueError("expanding: expected either n_niches (for a CVT) or grid (cells for each feature)")
         super().__post_init__()
         self._set_count("axes")
         if self.n_samples is not None:
             self._set_count("n_samples", least=self.n_niches)
-            if self.shape is not None:
-                raise ValueError("n_samples: only valid for a CVT; leave it out, or the grid")
-        if self.shape is not None:
-            self._set("shape", tuple(self.shape))
-            self._set("n_niches", GridTessellation(FeatureSpace.unit(len(self.shape)), self.shape).n_niches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON for settings.json, where the grid is the "shape"."""
+        return {"shape" if name == "grid" else name: value for name, value in super().to_dict().items()}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Self:
+        return super().from_dict({**about, "grid": about["shape"]})
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The cells of the grid for each feature; None for a CVT."""
+        return None if self.grid is None else tuple(self.grid)
 
     def tessellate(
-        self,
-        space: FeatureSpace,
-        seed: int,
-        threads: int | None = None,
-        progress: Construction | None = None,
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
         if self.shape is None:
@@ -133,14 +148,12 @@ class Expanding(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Expansion
 
         return Expansion(self)
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return super().label if self.shape is None else f"expanding grid {'x'.join(map(str, self.shape))}"
 
     def _size(self) -> list[str]:
@@ -149,11 +162,11 @@ class Expanding(Growing):
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Growing):
-    """A CVT of the features seen so far: where solutions are found, there are niches.
+    """A CVT of the features seen so far, for spaces of which only a small part can be reached.
 
-    Its samples are the features seen, thinned to at most five a niche so that frequent visits do not decide, and a
-    share `uniform` of uniform ones. Niches are made anew when bounds move, and when the share `more` of new kinds was
-    found.
+    Its samples are the features seen, thinned to at most five per niche so that frequent visits do not dominate, and a
+    fraction `uniform` of uniform samples. The niches are rebuilt when bounds move, or when the number of occupied cells
+    has grown by the fraction `more`; the other arguments are those of `expanding`. Given bounds stay.
     """
 
     kind = "adaptive"
@@ -172,7 +185,6 @@ class Adaptive(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Adaptation
 
         return Adaptation(self)
@@ -180,8 +192,12 @@ class Adaptive(Growing):
 
 @dataclass(frozen=True, kw_only=True)
 class Clusters(Growing):
-    """Cluster-Elites: niches around clusters of the solutions' own features, `first` of them, `add` more after each
-    generation of `every` evaluations, up to n_niches."""
+    """Cluster-Elites: niches around clusters of the solutions' own features, for reachable regions of any shape.
+
+    There are `first` clusters after `every` evaluations, and `add` more after each further `every`, up to `n_niches`.
+    The defaults are those of its authors (Vassiliades, Chatzilygeroudis, Mouret, 2017), with batches of 200. The other
+    arguments are those of `expanding`.
+    """
 
     kind = "clusters"
     every: int = 200
@@ -197,135 +213,25 @@ class Clusters(Growing):
 
     @property
     def revision(self) -> Revision:
-        """The rule by which they grow; each search has one of its own."""
         from tesselite.tessellation.growth import Clustering
 
         return Clustering(self)
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"Cluster-Elites, {self.first:,} to {self.n_niches:,} niches"
 
 
 KINDS: dict[str, type[Growing]] = {kind.kind: kind for kind in (Expanding, Adaptive, Clusters)}
+expanding, adaptive, cluster_elites = Expanding, Adaptive, Clusters  # their public names
 
 
-def expanding(
-    n_niches: int | None = None,
-    *,
-    grid: Sequence[int] | None = None,
-    every: int = EVERY,
-    margin: float = 0.01,
-    growth: float = 0.0,
-    outliers: int = 2,
-    ignore_bounds: bool = False,
-    p: float = 2.0,
-    n_samples: int | None = None,
-    axes: int = AXES,
-) -> Expanding:
-    """Niches whose bounds follow the features seen: a CVT of `n_niches`, or a `grid` with these cells per feature.
-
-    After every `every` evaluations, bounds that are open move to a `margin` beyond all features seen so far, as a share
-    of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
-    and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
-    Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. A CVT of more
-    features than `axes` has only so many dimensions, along axes in which the elites differ (docs/growing.md). Give the
-    result as `tessellation` to `tesselite.run`.
-
-    Example:
-        >>> import tesselite as tl
-        >>> @tl.problem(solutions=tl.Box(2, 0, 1), features={"energy": None})
-        ... def burn(x):
-        ...     return -x[1], (1000 * x[0],)
-        >>> found = tl.illuminate(burn, tessellation=tl.expanding(10), evaluations=3_000, seed=1)
-        >>> 900 < found.tessellation.space.high[0] < 1100
-        np.True_
-    """
-    if (n_niches is None) == (grid is None):
-        raise ValueError("expanding: expected either n_niches (for a CVT) or grid (cells for each feature)")
-    return Expanding(
-        n_niches=1 if n_niches is None else n_niches,
-        shape=None if grid is None else tuple(grid),
-        every=every,
-        margin=margin,
-        growth=growth,
-        outliers=outliers,
-        ignore_bounds=ignore_bounds,
-        p=p,
-        n_samples=n_samples,
-        axes=axes,
-    )
-
-
-def adaptive(
-    n_niches: int,
-    *,
-    uniform: float = 0.1,
-    more: float = 0.25,
-    every: int = EVERY,
-    margin: float = 0.01,
-    growth: float = 0.0,
-    outliers: int = 2,
-    ignore_bounds: bool = False,
-    p: float = 2.0,
-) -> Adaptive:
-    """A CVT of the features seen so far, for spaces of which only a small part can be reached.
-
-    Its samples are the features seen, thinned to at most five per niche so that frequent visits do not dominate, and a
-    fraction `uniform` of uniform samples. The niches are rebuilt when bounds move, or when the number of occupied cells
-    has grown by the fraction `more`; the other arguments are those of `expanding`. Given bounds stay.
-    """
-    return Adaptive(
-        n_niches=n_niches,
-        uniform=uniform,
-        more=more,
-        every=every,
-        margin=margin,
-        growth=growth,
-        outliers=outliers,
-        ignore_bounds=ignore_bounds,
-        p=p,
-    )
-
-
-def cluster_elites(
-    n_niches: int,
-    *,
-    first: int = 50,
-    add: int = 5,
-    every: int = 200,
-    margin: float = 0.01,
-    growth: float = 0.0,
-    outliers: int = 2,
-    ignore_bounds: bool = False,
-    p: float = 2.0,
-) -> Clusters:
-    """Cluster-Elites: niches around clusters of the solutions' own features, for reachable regions of any shape.
-
-    There are `first` clusters after `every` evaluations, and `add` more after each further `every`, up to `n_niches`.
-    The defaults are those of its authors (Vassiliades, Chatzilygeroudis, Mouret, 2017), with batches of 200. The other
-    arguments are those of `expanding`.
-    """
-    return Clusters(
-        n_niches=n_niches,
-        first=first,
-        add=add,
-        every=every,
-        margin=margin,
-        growth=growth,
-        outliers=outliers,
-        ignore_bounds=ignore_bounds,
-        p=p,
-    )
-
-
-def growing_by_name(text: str, n_niches: int, shape: tuple[int, ...] | None, p: float) -> Growing:
+def growing_by_name(text: str, n_niches: int, grid: tuple[int, ...] | None, p: float) -> Growing:
     """The niches of a text such as "expanding:every=2000,margin=0.02"; ValueError if it is not one."""
     given: dict[str, Any] = {"n_niches": n_niches, "p": p}
-    if shape is not None:
+    if grid is not None:
         if (name := text.partition(":")[0]) != Expanding.kind:
             raise ValueError(f"grow: {name} has no grid; expected --niches")
-        given["shape"] = shape
+        given = {"grid": grid, "p": p}
     found: Growing = by_text("grow", KINDS, text, **given)
     return found

@@ -6,11 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.revision import Revision
+
+if TYPE_CHECKING:
+    from tesselite.tessellation.cvt import CvtJob
 
 CENTROIDS_FILE = "centroids.parquet"  # in the folder of a run
 
@@ -30,6 +33,15 @@ class Niches(ABC):
     @property
     def known_fingerprint(self) -> str | None:
         """That of the tessellation, where the plan knows it before the tessellation is made."""
+        return None
+
+    @property
+    def grows(self) -> bool:
+        """Whether there are other bounds or more niches as the run goes on."""
+        return False
+
+    def job(self, space: FeatureSpace, seed: int, threads: int | None = None) -> CvtJob | None:
+        """What constructing them over this space will do; None if there is nothing to construct."""
         return None
 
     @property

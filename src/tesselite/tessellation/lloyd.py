@@ -12,12 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import lane_box_squares, lane_squares, lowest_bit
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Singles = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.uint8]
 
 BOX = 64  # consecutive centroids that share a bounding box

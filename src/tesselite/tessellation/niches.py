@@ -34,25 +34,20 @@ class Grid(Niches):
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Tessellation:
-        """The grid itself."""
         return GridTessellation(space, self.shape, cells=self.cells)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         rule = {} if self.cells == "equal" else {"cells": self.cells}
         return {"kind": "grid", "shape": list(self.shape), **rule}
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"grid {self._counts}" + ("" if self.cells == "equal" else f", {self.cells} cells")
 
     def count_features(self, folder: Path) -> int:
-        """One for each number of cells."""
         return len(self.shape)
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return ["--grid", self._counts, *([] if self.cells == "equal" else ["--cells", self.cells])]
 
     @property
@@ -65,13 +60,11 @@ class _OfCentroids(Niches):
     """Niches whose centroids are in a file of the run."""
 
     def stored(self, space: FeatureSpace, seed: int, folder: Path) -> Tessellation:
-        """What the file holds."""
         from tesselite.tessellation.files import load_tessellation
 
         return load_tessellation(folder / CENTROIDS_FILE, space)
 
     def count_features(self, folder: Path) -> int:
-        """How many the file has."""
         return len(read_about(folder / CENTROIDS_FILE).get("names", ()))
 
 
@@ -105,7 +98,6 @@ class Cvt(_OfCentroids):
         return construct(self.job(space, seed, threads), progress, cache=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {
             "kind": "cvt",
             "n_niches": self.n_niches,
@@ -116,7 +108,6 @@ class Cvt(_OfCentroids):
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"CVT of {self.n_niches:,} niches" + _norm(self.p)
 
     @property
@@ -126,7 +117,6 @@ class Cvt(_OfCentroids):
         return f"{self.method or 'default method'}, {samples}"
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         words = ["--niches", str(self.n_niches)]
         words += ["--samples", str(self.n_samples)] if self.n_samples else []
         words += ["-p", f"{self.p:g}"] if self.p != 2.0 else []
@@ -147,34 +137,28 @@ class Given(_OfCentroids):
 
     @property
     def known_fingerprint(self) -> str | None:
-        """It tells them from others."""
         return self.fingerprint
 
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Tessellation:
-        """The tessellation itself; ValueError if it is that of another space."""
         assert self.tessellation is not None
         if self.tessellation.space != space:
             raise ValueError(f"tessellation: expected one of {space!r}, got {self.tessellation.space!r}")
         return self.tessellation
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {"kind": "given", "n_niches": self.n_niches, "fingerprint": self.fingerprint, "p": p_to_json(self.p)}
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"{self.n_niches:,} given niches" + _norm(self.p)
 
     @property
     def construction(self) -> str:
-        """Which they are."""
         return f"centroids {self.fingerprint[:6]}"
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return ["--centroids", str(folder / CENTROIDS_FILE)]
 
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tesselite.base.arrays import Floats
 from tesselite.base.checks import is_whole
 from tesselite.base.importing import import_name, name_of
 from tesselite.base.trust import is_import_agreed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.kind import Construction, Niches
-from tesselite.tessellation.protocol import Floats, Tessellation, checked_tessellation
+from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
@@ -119,18 +120,15 @@ class Own(Niches):
 
     @property
     def known_fingerprint(self) -> str | None:
-        """It tells them from others."""
         return self.fingerprint
 
     @property
     def imported(self) -> str:
-        """The name of the class."""
         return self.name
 
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Tessellation:
-        """The tessellation; ValueError if it is that of another space."""
         found = self.tessellation or _made(class_of(self.name), space, self.arguments)
         if found.space != space:
             raise ValueError(f"tessellation: expected one of {space!r}, got {found.space!r}")
@@ -152,11 +150,9 @@ class Own(Niches):
                 )
 
     def count_features(self, folder: Path) -> int:
-        """How many features its space has."""
         return self.n_features
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {
             "kind": "own",
             "name": self.name,
@@ -168,7 +164,6 @@ class Own(Niches):
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Own:
-        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
         kinds = {"name": str, "arguments": dict, "n_niches": int, "n_features": int, "fingerprint": str}
         if not all(isinstance(about[name], kind) for name, kind in kinds.items()) or not is_whole(about["n_niches"], 1):
             raise TypeError(f"niches is {about!r}")
@@ -176,12 +171,10 @@ class Own(Niches):
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"{self.n_niches:,} niches of {self.name or 'a class of its own'}"
 
     @property
     def construction(self) -> str:
-        """What they are made from."""
         return self._said
 
     @property
@@ -191,5 +184,4 @@ class Own(Niches):
         return ",".join(words) if plain else json.dumps(self.arguments)
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return ["--tessellation", ":".join(filter(None, (self.name, self._said)))]

@@ -9,18 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.terminal import short
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.raster import niche_borders
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 _INK = "#22577a"
 _DOT = "#d1495b"
@@ -86,17 +83,19 @@ def draw_tessellation(axes: Any, tessellation: Any, *, color: Any = _INK, centro
     """
     space = tessellation.space
     places = getattr(tessellation, "centroids", None)
-    grid = tessellation if isinstance(tessellation, GridTessellation) else None
+    drawing = tessellation.drawing() or {}
     if space.n == 1:
         _draw_intervals(axes, tessellation, places if centroids else None, color)
         shown = [0]
     elif space.n == 2:
         _draw_cells(axes, tessellation, color)
         shown = [0, 1]
-    elif grid is not None:
-        shown = sorted(np.argsort(-np.array(grid.shape), kind="stable")[:2].tolist())
+    elif "grid" in drawing:
+        shown = sorted(np.argsort(-np.array(drawing["grid"]), kind="stable")[:2].tolist())
         for axis, j in enumerate(shown):
-            edges = space.from_unit(np.repeat(_edges_of(grid, j)[:, None], space.n, axis=1))[:, j]
+            edges = space.from_unit(
+                np.repeat(_edges_of(drawing["grid"][j], drawing["shift"])[:, None], space.n, axis=1)
+            )[:, j]
             (axes.vlines, axes.hlines)[axis](
                 edges, space.low[shown[1 - axis]], space.high[shown[1 - axis]], color=color, linewidth=0.6
             )
@@ -131,10 +130,9 @@ def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> 
     getattr(ax, f"set_{which}label")(name, parse_math=False)  # a dollar sign in a user's name begins no formula
 
 
-def _edges_of(grid: GridTessellation, feature: int) -> Floats:
-    """Where the cells of a grid begin and end along a feature, in unit scale."""
-    n = grid.shape[feature]
-    inner: Floats = (np.arange(1, n) - grid.shift) / n
+def _edges_of(n: int, shift: float) -> Floats:
+    """Where the n cells of a grid begin and end along a feature, in unit scale."""
+    inner: Floats = (np.arange(1, n) - shift) / n
     return np.concatenate([[0.0], inner, [1.0]])
 
 
@@ -155,16 +153,17 @@ def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
 
     space, k = tessellation.space, tessellation.n_niches
     width = float(np.clip(12.0 / k**0.5, 0.15, 1.2))
-    if isinstance(tessellation, VoronoiTessellation) and tessellation.p == 2.0 and space.plain:
-        cells = cell_polygons(tessellation)
-        axes.add_collection(PolyCollection(cells, facecolors="none", edgecolors=color, linewidths=width))
-    elif isinstance(tessellation, GridTessellation):
-        for axis, n in enumerate(tessellation.shape):
+    drawing = tessellation.drawing() or {}
+    if "grid" in drawing:
+        for axis, n in enumerate(drawing["grid"]):
             ends = np.zeros((n + 1, 2, 2))
-            ends[:, :, axis] = _edges_of(tessellation, axis)[:, None]
+            ends[:, :, axis] = _edges_of(n, drawing["shift"])[:, None]
             ends[:, 1, 1 - axis] = 1.0
             lines = space.from_unit(ends.reshape(-1, 2)).reshape(-1, 2, 2)
             axes.add_collection(LineCollection(list(lines), colors=color, linewidths=width))
+    elif not tessellation.unknown_borders:
+        cells = tessellation.polygons(np.arange(k))
+        axes.add_collection(PolyCollection(cells, facecolors="none", edgecolors=color, linewidths=width))
     else:
         _draw_borders(axes, tessellation)
 

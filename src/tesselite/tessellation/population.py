@@ -1,8 +1,8 @@
-"""Populations without niches, as a plan holds them: `Dns`, `Nslc` and `Rts`. Who stays in them is in `competition`."""
+"""Populations without niches, as users ask for them and as a plan holds them. Who stays in them is in `competition`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -12,14 +12,12 @@ from tesselite.tessellation.rules import Rule, by_text
 if TYPE_CHECKING:
     from tesselite.tessellation.revision import Revision
 
-SIZE = 1024
-
 
 @dataclass(frozen=True, kw_only=True)
 class Population(Rule):
     """At most `size` solutions. Of those with equal features only the best is kept."""
 
-    size: int = SIZE
+    size: int = field(default=1024, kw_only=False)
 
     def __post_init__(self) -> None:
         self._set_count("size")
@@ -31,22 +29,23 @@ class Population(Rule):
 
     @property
     def label(self) -> str:
-        """A few words for people."""
         return f"population of {self.size:,} without niches ({self.text()})"
 
     @property
     def construction(self) -> str:
-        """The label says it all."""
         return ""
 
     def command(self, folder: Path) -> list[str]:
-        """The options of `tesselite run`."""
         return ["--population", self.text()]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dns(Population):
-    """Dominated novelty search; `k` nearest better ones decide."""
+    """Dominated novelty search: a population of `size` without niches, given as `tessellation` to `tesselite.run`.
+
+    The solutions that stay are those with the largest mean distance, in feature space, to the `k` nearest better ones.
+    If fitness is equal, the earlier evaluation counts as better.
+    """
 
     kind = "dns"
     k: int = 3
@@ -57,7 +56,6 @@ class Dns(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import Dominated
 
         return Dominated(self)
@@ -65,7 +63,11 @@ class Dns(Population):
 
 @dataclass(frozen=True, kw_only=True)
 class Nslc(Population):
-    """Novelty search with local competition among the `k` nearest."""
+    """Novelty search with local competition: a population of `size` without niches, for `tesselite.run`.
+
+    NSGA-II's selection keeps solutions that are novel (mean distance to the `k` nearest) or better than their
+    neighbours (how many of these are worse).
+    """
 
     kind = "nslc"
     k: int = 15
@@ -76,7 +78,6 @@ class Nslc(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import LocalCompetition
 
         return LocalCompetition(self)
@@ -84,7 +85,10 @@ class Nslc(Population):
 
 @dataclass(frozen=True, kw_only=True)
 class Rts(Population):
-    """Restricted tournament selection among `window` members drawn at random; None: all of them."""
+    """Restricted tournament selection: a population of `size` without niches, for `tesselite.run`.
+
+    A new solution replaces the nearest of `window` members drawn at random (None: of all) if it is better.
+    """
 
     kind = "rts"
     window: int | None = None
@@ -96,39 +100,13 @@ class Rts(Population):
 
     @property
     def revision(self) -> Revision:
-        """The rule at work; each search has one of its own."""
         from tesselite.tessellation.competition import Tournament
 
         return Tournament(self)
 
 
 KINDS: dict[str, type[Population]] = {kind.kind: kind for kind in (Dns, Nslc, Rts)}
-
-
-def dns(size: int = SIZE, *, k: int = 3) -> Dns:
-    """Dominated novelty search: a population of `size` without niches, given as `tessellation` to `tesselite.run`.
-
-    The solutions that stay are those with the largest mean distance, in feature space, to the `k` nearest better ones.
-    If fitness is equal, the earlier evaluation counts as better.
-    """
-    return Dns(size=size, k=k)
-
-
-def nslc(size: int = SIZE, *, k: int = 15) -> Nslc:
-    """Novelty search with local competition: a population of `size` without niches, for `tesselite.run`.
-
-    NSGA-II's selection keeps solutions that are novel (mean distance to the `k` nearest) or better than their
-    neighbours (how many of these are worse).
-    """
-    return Nslc(size=size, k=k)
-
-
-def rts(size: int = SIZE, *, window: int | None = None) -> Rts:
-    """Restricted tournament selection: a population of `size` without niches, for `tesselite.run`.
-
-    A new solution replaces the nearest of `window` members drawn at random (None: of all) if it is better.
-    """
-    return Rts(size=size, window=window)
+dns, nslc, rts = Dns, Nslc, Rts  # their public names
 
 
 def population_by_name(text: str) -> Population:

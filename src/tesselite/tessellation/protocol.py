@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.numbers import as_floats
 from tesselite.spaces.features import FeatureSpace
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tesselite.compiled.blocks import Lookup
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Tessellation(ABC):
@@ -73,6 +71,19 @@ class Tessellation(ABC):
             raise ValueError(f"features: expected finite values, got {several[row]} in row {row}")
         return self.space.to_unit(several)
 
+    @property
+    def given_space(self) -> FeatureSpace:
+        """The features as they were given; their bounds may be open where the niches are yet to be made."""
+        return self.space
+
+    def centres(self, niches: Ints) -> Floats:
+        """A place (n, d) in the middle of each of niches (n,), in feature units; ValueError if they have none."""
+        raise ValueError(f"archive: expected a grid or a CVT, whose niches have centres, got {self.kind!r} niches")
+
+    def could_hold(self, niches: Ints, features: Floats) -> bool:
+        """Whether rows (n, d) lie in these niches (n,), but for the rounding of other libraries; False if unknown."""
+        return False
+
     # -- files -----------------------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -105,6 +116,15 @@ class Tessellation(ABC):
         The page knows {"grid": cells per axis, "shift": 0 or a half} and {"centroids": unit-scaled float32, "p": p}.
         """
         return None
+
+    @property
+    def unknown_borders(self) -> str:
+        """Why niches of two features have no `polygons`; empty if they do."""
+        return "their borders are not known"
+
+    def polygons(self, niches: Ints) -> list[Floats]:
+        """The corners (m, 2), in feature units, of each of these niches of two features."""
+        raise NotImplementedError
 
 
 def checked_tessellation(tessellation: Any) -> Tessellation:

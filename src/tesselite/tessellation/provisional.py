@@ -8,10 +8,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
-
-Floats = npt.NDArray[np.float64]
 
 
 class Provisional(Tessellation):
@@ -35,6 +34,11 @@ class Provisional(Tessellation):
         self.space = features.within(low, high)
         self._factors = np.random.default_rng(0).integers(0, 2**63, features.n, dtype=np.uint64) * np.uint64(2)
         self._factors += np.uint64(1)
+
+    @property
+    def given_space(self) -> FeatureSpace:
+        """The features, with open bounds."""
+        return self.features
 
     def niches_of_unit(self, unit: Floats) -> npt.NDArray[np.int64]:
         """The niche of each of (n, d) unit-scaled rows: 62 bits of a hash, which differ for different rows."""

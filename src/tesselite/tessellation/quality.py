@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_floats, shown
 from tesselite.base.seeds import checked_seed
@@ -21,8 +22,6 @@ from tesselite.base.threads import checked_threads
 from tesselite.spaces.features import FeatureSpace, Sampler
 from tesselite.tessellation.samplers import Rows, with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, p_to_json
-
-Floats = npt.NDArray[np.float64]
 
 # Normalised second moments of the best lattice quantisers, by dimension.
 _MOMENTS = {

@@ -17,8 +17,12 @@ def niches_of_pixels(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.
 
 def niche_borders(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.bool_]:
     """An image (pixels, pixels), row 0 at the bottom, True where a niche ends."""
-    niches = niches_of_pixels(tessellation, pixels)
-    edge = np.zeros((pixels, pixels), np.bool_)
+    return borders_in(niches_of_pixels(tessellation, pixels))
+
+
+def borders_in(niches: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Where the niche of a pixel (rows, columns) is not that of the pixel to its left, or of the row before."""
+    edge = np.zeros(niches.shape, np.bool_)
     edge[:, 1:] |= niches[:, 1:] != niches[:, :-1]
     edge[1:] |= niches[1:] != niches[:-1]
     return edge

@@ -44,11 +44,7 @@ class Rule(Niches):
         """The rule at work; each search has one of its own."""
 
     def tessellate(
-        self,
-        space: FeatureSpace,
-        seed: int,
-        threads: int | None = None,
-        progress: Construction | None = None,
+        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What a search begins with: no niches, all solutions are kept."""
         return Provisional(space)
@@ -58,18 +54,15 @@ class Rule(Niches):
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON for settings.json."""
         return {"kind": self.kind, **{part.name: getattr(self, part.name) for part in fields(self)}}
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
-        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
         names = {part.name for part in fields(cls)}
         earlier = {name: value for name, value in _EARLIER.items() if name in names and name not in about}
         return cls(**{name: about[name] for name in names - earlier.keys()}, **earlier)
 
     def count_features(self, folder: Path) -> int:
-        """How many the archive has."""
         return len(read_about(folder / "archive.parquet").get("tessellation", {}).get("space", {}).get("names", ()))
 
     @property

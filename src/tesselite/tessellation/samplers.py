@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace, Sampler
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST_ACCEPTED = 1e-4  # below this share of accepted draws, rejection is hopeless and says so
 
@@ -41,20 +40,11 @@ class Ball:
 
     def __call__(self, n: int, rng: np.random.Generator) -> Floats:
         """n rows in feature units, shape (n, d)."""
-        d = self.space.n
-        center = np.full(d, 0.5)
+        center = np.full(self.space.n, 0.5)
         if self.center is not None:
             center = self.space.to_unit(np.array([self.center], dtype=np.float64))[0]
 
-        def draw(m: int) -> Floats:
-            directions = rng.standard_normal((m, d))
-            lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-            return np.asarray(center + directions / lengths * (self.radius * rng.random((m, 1)) ** (1.0 / d)))
-
-        def inside(unit: Floats) -> npt.NDArray[np.bool_]:
-            return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
-
-        return self.space.from_unit(accepted(n, draw, inside, "ball"))
+        return _between_balls(self.space, center, 0.0, self.radius, n, rng, "ball")
 
 
 @dataclass(frozen=True)
@@ -75,19 +65,7 @@ class Shell:
 
     def __call__(self, n: int, rng: np.random.Generator) -> Floats:
         """n rows in feature units, shape (n, d)."""
-        d = self.space.n
-        hollow = (self.inner / self.outer) ** d
-
-        def draw(m: int) -> Floats:
-            directions = rng.standard_normal((m, d))
-            lengths = np.linalg.norm(directions, axis=1, keepdims=True)
-            radii = self.outer * (hollow + (1.0 - hollow) * rng.random((m, 1))) ** (1.0 / d)
-            return np.asarray(0.5 + directions / lengths * radii)
-
-        def inside(unit: Floats) -> npt.NDArray[np.bool_]:
-            return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
-
-        return self.space.from_unit(accepted(n, draw, inside, "shell"))
+        return _between_balls(self.space, np.full(self.space.n, 0.5), self.inner, self.outer, n, rng, "shell")
 
     @property
     def cache_key(self) -> str:
@@ -302,6 +280,24 @@ def _one_a_row(name: str, values: npt.ArrayLike, n: int) -> npt.NDArray[np.gener
     if array.shape != (n,):
         raise ValueError(f"{name}: expected one value for each of {n} rows, got shape {array.shape}")
     return array
+
+
+def _between_balls(
+    space: FeatureSpace, center: Floats, inner: float, outer: float, n: int, rng: np.random.Generator, name: str
+) -> Floats:
+    """n rows, uniform between two balls in unit-scaled space, within the bounds."""
+    hollow = (inner / outer) ** space.n
+
+    def draw(m: int) -> Floats:
+        directions = rng.standard_normal((m, space.n))
+        lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+        radii = outer * (hollow + (1.0 - hollow) * rng.random((m, 1))) ** (1.0 / space.n)
+        return np.asarray(center + directions / lengths * radii)
+
+    def inside(unit: Floats) -> npt.NDArray[np.bool_]:
+        return np.asarray(((unit >= 0.0) & (unit <= 1.0)).all(axis=1))
+
+    return space.from_unit(accepted(n, draw, inside, name))
 
 
 def accepted(

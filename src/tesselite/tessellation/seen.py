@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from tesselite.base.arrays import Floats
 
 HUGE = 1e100  # what is farther from 0 counts as infinite: it would stretch the bounds for ever
 _CELLS = 1024  # along each feature, at first

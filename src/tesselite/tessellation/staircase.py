@@ -14,18 +14,21 @@ with the difference of what is left over, bounds the distance from below, and fe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.base.threads import in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
-from tesselite.tessellation.nearest.lanes import LANES, row_square
+from tesselite.tessellation.fixed import LloydSamples
+from tesselite.tessellation.nearest.lanes import row_square
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
     ROWS,
+    new_top_two,
     panel_tables,
     score_margin,
     tile_hits,
@@ -33,9 +36,6 @@ from tesselite.tessellation.nearest.panels import (
 )
 from tesselite.tessellation.nearest.principal import leading_components, principal_parts
 
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 
 _BLOCK = 16 * ROWS
@@ -44,67 +44,99 @@ _LEFT_OVER = 0.05  # principal components pay if no more of the variance than th
 _CHUNK = 16_384
 
 
-@kernel()
-def own_squares(
-    points: Singles, first: int, last: int, labels: Ints, centroids: Floats, moved: Flags, squares: Floats
-) -> None:
-    """Squared distances of samples first..last to their own centroids, where these moved."""
-    d = points.shape[1]
-    for i in range(first, last):
-        c = labels[i]
-        if c >= 0 and moved[c]:
-            squares[i] = row_square(points, i * d, centroids, c * d, d)
+class Assigned(NamedTuple):
+    """The samples with the niche of each, the squared distance to its centroid, and which niches have changed."""
+
+    points: Singles  # (n, d)
+    centroids: Floats  # (k, d)
+    labels: Ints  # (n,)
+    squares: Floats  # (n,)
+    changed: Flags  # (k,)
 
 
-@kernel()
-def staircase_rows(
-    points: Singles,
-    lengths: Floats,
-    order: Ints,
-    widths: Ints,
-    first: int,
-    last: int,
-    panels: Singles,
-    bias: Singles,
-    column_ids: Ints,
-    drifts: Floats,
-    margins: Floats,
-    centroids: Floats,
-    labels: Ints,
-    squares: Floats,
-    lower: Floats,
-    changed: Flags,
-) -> int:
-    """Assign the samples order[first:last]; sample i meets the first widths[i] columns. How many changed niche.
+class Columns(NamedTuple):
+    """Centroids, or parts of them, as `panels` takes them, and by how much scores can be wrong."""
 
-    The columns (panels, bias, ids) are sorted by drift, descending; `drifts` has one entry more, 0.
+    panels: Singles
+    bias: Singles
+    margins: Floats
+
+
+class Stairs(NamedTuple):
+    """Which columns each sample has to meet: sample order[i] the first widths[i] of them.
+
+    The columns are the niches `ids`, sorted by drift, descending; `drifts` has one entry more, 0. `lower` bounds the
+    distance of each sample of length `lengths` from all other centroids.
     """
+
+    order: Ints
+    widths: Ints
+    lengths: Floats
+    lower: Floats
+    ids: Ints
+    drifts: Floats
+
+
+@kernel(forceinline=True)
+def _square(assigned: Assigned, i: int, c: int) -> float:
+    d = assigned.points.shape[1]
+    return row_square(assigned.points, i * d, assigned.centroids, c * d, d)
+
+
+@kernel()
+def own_squares(assigned: Assigned, first: int, last: int, moved: Flags) -> None:
+    """Squared distances of samples first..last to their own centroids, where these moved."""
+    for i in range(first, last):
+        c = assigned.labels[i]
+        if c >= 0 and moved[c]:
+            assigned.squares[i] = _square(assigned, i, c)
+
+
+@kernel(forceinline=True)
+def _nearest_two(assigned: Assigned, i: int, columns: Ints) -> tuple[int, float, float]:
+    """The nearest niche of a sample among its own and these, its squared distance and that of the next."""
+    old, found = assigned.labels[i], assigned.labels[i]
+    least, next_least = assigned.squares[i], np.inf
+    for c in columns:
+        if c == old:
+            continue
+        square = _square(assigned, i, c)
+        if square < least or (square == least and c < found):
+            next_least = least
+            least, found = square, c
+        elif square < next_least:
+            next_least = square
+    return found, least, next_least
+
+
+@kernel()
+def staircase_rows(assigned: Assigned, columns: Columns, stairs: Stairs, first: int, last: int) -> int:
+    """Assign the samples order[first:last], each to the nearest of its own niche and those it meets; how many moved."""
+    points, labels, squares, margins = assigned.points, assigned.labels, assigned.squares, columns.margins
     d = points.shape[1]
-    k = len(centroids)
+    k = len(assigned.centroids)
     xs = np.zeros(_BLOCK * d, np.float32)
-    best = np.empty(_BLOCK * LANES, np.float32)
-    second = np.empty(_BLOCK * LANES, np.float32)
-    which = np.empty(_BLOCK * LANES, np.int32)
+    top_two = new_top_two(_BLOCK)
     n_changed = 0
     for begin in range(first, last, _BLOCK):
         n = min(_BLOCK, last - begin)
-        n_panels = -(-widths[begin] // COLUMNS)
+        n_panels = -(-stairs.widths[begin] // COLUMNS)
         width = min(n_panels * COLUMNS, k)
         for r in range(n):
-            at = order[begin + r]
+            at = stairs.order[begin + r]
             for j in range(d):
                 xs[r * d + j] = points[at, j]
-        top_two_rows(xs, n, d, panels, bias, n_panels, best, second, which)
+        top_two_rows(xs, n, d, columns.panels, columns.bias, n_panels, top_two)
         for r in range(n):
-            i = order[begin + r]
+            i = stairs.order[begin + r]
             old = labels[i]
             own = squares[i]
-            length = lengths[i]
+            length = stairs.lengths[i]
             reach = length + margins[2]
             slip = 2.0 * (margins[0] * length + margins[1]) + 2.0**-50 * reach * reach * d
-            one = length * length - 2.0 * np.float64(best[r])
-            two = length * length - 2.0 * np.float64(second[r])
-            c = column_ids[which[r]]
+            one = length * length - 2.0 * np.float64(top_two.best[r])
+            two = length * length - 2.0 * np.float64(top_two.second[r])
+            c = stairs.ids[top_two.which[r]]
             others = two - slip
             if c == old and two - slip > own:
                 pass
@@ -113,60 +145,45 @@ def staircase_rows(
             elif c != old and one + slip < own and two - slip > one + slip:
                 labels[i] = c
                 others = min(others, own)
-                squares[i] = row_square(points, i * d, centroids, c * d, d)
+                squares[i] = _square(assigned, i, c)
             else:  # too near to call in single precision: look at all of them again
-                least, next_least = own, np.inf
-                found = old
-                for t in range(width):
-                    e = column_ids[t]
-                    if e == old:
-                        continue
-                    square = row_square(points, i * d, centroids, e * d, d)
-                    if square < least or (square == least and e < found):
-                        next_least = least
-                        least, found = square, e
-                    elif square < next_least:
-                        next_least = square
-                labels[i] = found
-                squares[i] = least
+                labels[i], squares[i], next_least = _nearest_two(assigned, i, stairs.ids[:width])
                 others = next_least * (1.0 - 1e-12)
             bound = np.sqrt(max(others, 0.0)) * (1.0 - 1e-12)
             if width < k:
-                bound = min(bound, lower[i] - drifts[width])
-            lower[i] = bound
+                bound = min(bound, stairs.lower[i] - stairs.drifts[width])
+            stairs.lower[i] = bound
             if labels[i] != old:
                 n_changed += 1
-                changed[labels[i]] = 1
+                assigned.changed[labels[i]] = 1
                 if old >= 0:
-                    changed[old] = 1
+                    assigned.changed[old] = 1
     return n_changed
 
 
+@kernel(forceinline=True)
+def _reach(ys: Singles, r: int, q: int, own: float, margins: Floats) -> float:
+    """The least score of a column that can be nearer to row r than its own niche is."""
+    square = 0.0
+    for j in range(q):
+        square += np.float64(ys[r * q + j]) * np.float64(ys[r * q + j])
+    slip = margins[0] * np.sqrt(square) + margins[1]
+    # Raised by a part in a million: the bound itself is rounded to single precision.
+    bound = 0.5 * (square - own * (1.0 + 1e-9)) - slip
+    return bound - 1e-6 * abs(bound)
+
+
 @kernel()
-def principal_rows(
-    points: Singles,
-    parts: Singles,
-    order: Ints,
-    first: int,
-    last: int,
-    panels: Singles,
-    bias: Singles,
-    margins: Floats,
-    centroids: Floats,
-    labels: Ints,
-    squares: Floats,
-    changed: Flags,
-) -> int:
+def principal_rows(assigned: Assigned, columns: Columns, parts: Singles, order: Ints, first: int, last: int) -> int:
     """Assign the samples order[first:last] by bounds of principal `parts` (n, q); how many changed niche."""
-    d = points.shape[1]
+    labels, squares, changed = assigned.labels, assigned.squares, assigned.changed
+    panels, bias = columns.panels, columns.bias
     q = parts.shape[1]
     n_panels = len(bias) // COLUMNS
     ys = np.zeros(_BLOCK * q, np.float32)
     bounds = np.full(_BLOCK, np.float32(np.inf))
     scores = np.empty(ROWS * COLUMNS, np.float32)
-    best = np.empty(_BLOCK * LANES, np.float32)
-    second = np.empty(_BLOCK * LANES, np.float32)
-    which = np.empty(_BLOCK * LANES, np.int32)
+    top_two = new_top_two(_BLOCK)
     n_changed = 0
     for begin in range(first, last, _BLOCK):
         n = min(_BLOCK, last - begin)
@@ -177,38 +194,19 @@ def principal_rows(
             for j in range(q):
                 ys[r * q + j] = parts[i, j]
         if new:  # the nearest by principal parts is a good guess
-            top_two_rows(ys, n, q, panels, bias, n_panels, best, second, which)
+            top_two_rows(ys, n, q, panels, bias, n_panels, top_two)
             for r in range(n):
                 i = order[begin + r]
-                labels[i] = which[r]
-                squares[i] = row_square(points, i * d, centroids, labels[i] * d, d)
+                labels[i] = top_two.which[r]
+                squares[i] = _square(assigned, i, labels[i])
                 changed[labels[i]] = 1
                 n_changed += 1
         for r in range(_BLOCK):
-            bounds[r] = np.inf
-            if r < n:
-                square = 0.0
-                for j in range(q):
-                    square += np.float64(ys[r * q + j]) * np.float64(ys[r * q + j])
-                slip = margins[0] * np.sqrt(square) + margins[1]
-                own = squares[order[begin + r]]
-                # Raised by a part in a million: the bound itself is rounded to single precision.
-                bound = 0.5 * (square - own * (1.0 + 1e-9)) - slip
-                bounds[r] = bound - 1e-6 * abs(bound)
+            bounds[r] = _reach(ys, r, q, squares[order[begin + r]], columns.margins) if r < n else np.inf
         for tile in range(-(-n // ROWS)):
             for panel in range(n_panels):
-                if not tile_hits(
-                    ys,
-                    tile * ROWS * q,
-                    q,
-                    panels,
-                    panel * COLUMNS * q,
-                    bias,
-                    panel * COLUMNS,
-                    bounds,
-                    tile * ROWS,
-                    scores,
-                ):
+                at, row = panel * COLUMNS, tile * ROWS
+                if not tile_hits(ys, row * q, q, panels, at * q, bias, at, bounds, row, scores):
                     continue
                 for r in range(min(ROWS, n - tile * ROWS)):
                     i = order[begin + tile * ROWS + r]
@@ -219,7 +217,7 @@ def principal_rows(
                         old = labels[i]
                         if c == old:
                             continue
-                        square = row_square(points, i * d, centroids, c * d, d)
+                        square = _square(assigned, i, c)
                         if square < squares[i] or (square == squares[i] and c < old):
                             squares[i] = square
                             labels[i] = c
@@ -229,26 +227,17 @@ def principal_rows(
     return n_changed
 
 
-class StaircaseLloyd:
+class StaircaseLloyd(LloydSamples):
     """The state of Lloyd's algorithm on fixed samples in many dimensions, p = 2; the interface of `FixedLloyd`.
 
     `points` (n, d) are unit-scaled, in single precision, and are shifted in place: hand over an array of your own.
     """
 
     def __init__(self, points: Singles, centroids: Floats, threads: int) -> None:
-        self.n, self.d = points.shape
-        self.k = len(centroids)
-        self.threads = threads
+        super().__init__(points, len(centroids), threads)
         for first in range(0, self.n, _CHUNK):
             points[first : first + _CHUNK] -= np.float32(0.5)
-        self.points = points
         self._centers = np.ascontiguousarray(centroids - 0.5)
-        self.labels = np.full(self.n, -1, np.int64)
-        self.squares = np.full(self.n, np.inf)
-        self.moved = np.ones(self.k, np.uint8)
-        self.changed = np.zeros(self.k, np.uint8)
-        self.starts = np.empty(self.k + 1, np.int64)
-        self.members = np.arange(self.n)
         self.principal = self._principal_parts()
         if self.principal is None:
             self._lengths = np.empty(self.n)
@@ -263,50 +252,23 @@ class StaircaseLloyd:
         """The centroids (k, d), unit-scaled."""
         return self._centers + 0.5
 
-    def count_empty(self) -> int:
-        """How many niches have no sample."""
-        return int((np.bincount(self.labels, minlength=self.k) == 0).sum())
-
     def step(self, average: bool = True) -> tuple[float, int]:
         """Assign all samples, then move the centroids, as `FixedLloyd.step` does."""
         self.changed[:] = 0
-        self._in_chunks(
-            lambda first, last: own_squares(
-                self.points, first, last, self.labels, self._centers, self.moved, self.squares
-            ),
-            self.n,
-            _CHUNK,
-        )
+        self._in_chunks(lambda first, last: own_squares(self._assigned(), first, last, self.moved), self.n, _CHUNK)
         n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
-        error = float(self.squares.sum() / self.n)
+        error = self.sort(average)
         before = self._centers.copy()
-        lloyd.sort_by_niche(self.labels, self.starts, self.members)
-        if not average:
-            self.changed[:] = 0
         n_empty = sum(
             self._in_chunks(
                 lambda first, last: lloyd.update_means(
-                    self.points,
-                    self.members,
-                    self.starts,
-                    self._centers,
-                    self.changed,
-                    self.moved,
-                    first,
-                    last,
+                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
                 ),
                 self.k,
                 self.k // 16 + 1,
             )
         )
-        n_reseeded = 0
-        if n_empty:
-            empty = np.flatnonzero(np.diff(self.starts) == 0)
-            farthest = np.argsort(-self.squares, kind="stable")[: len(empty)]
-            spots = farthest[self.squares[farthest] > 0.0]
-            self._centers[empty[: len(spots)]] = self.points[spots]
-            self.moved[empty[: len(spots)]] = 1
-            n_reseeded = len(spots)
+        n_reseeded = self.reseed(self._centers) if n_empty else 0
         if self.principal is None:
             gaps = self._centers - before
             self._drifts = np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + 1e-12)
@@ -332,29 +294,15 @@ class StaircaseLloyd:
         panels, bias = panel_tables(columns)
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
         margins = np.array([*score_margin(self.d, longest), longest])
-        ordered_widths = widths[order]
+        task = (
+            self._assigned(),
+            Columns(panels, bias, margins),
+            Stairs(order, widths[order], self._lengths, self._lower, by_drift, drifts),
+        )
+        return sum(self._in_chunks(lambda first, last: staircase_rows(*task, first, last), len(order), 8 * _BLOCK))
 
-        def assign(first: int, last: int) -> int:
-            return staircase_rows(
-                self.points,
-                self._lengths,
-                order,
-                ordered_widths,
-                first,
-                last,
-                panels,
-                bias,
-                by_drift,
-                drifts,
-                margins,
-                self._centers,
-                self.labels,
-                self.squares,
-                self._lower,
-                self.changed,
-            )
-
-        return sum(self._in_chunks(assign, len(order), 8 * _BLOCK))
+    def _assigned(self) -> Assigned:
+        return Assigned(self.points, self._centers, self.labels, self.squares, self.changed)
 
     def _principal_parts(self) -> tuple[Floats, Floats, Singles] | None:
         """Mean (d,), components (q, d) and the samples' parts (n, q + 1), the last the length of what is left over."""
@@ -378,22 +326,6 @@ class StaircaseLloyd:
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
         margins = np.array(score_margin(parts.shape[1], longest))
         before = self.labels.copy()
-
-        def assign(first: int, last: int) -> int:
-            return principal_rows(
-                self.points,
-                parts,
-                self.members,
-                first,
-                last,
-                panels,
-                bias,
-                margins,
-                self._centers,
-                self.labels,
-                self.squares,
-                self.changed,
-            )
-
-        self._in_chunks(assign, self.n, 16 * _BLOCK)
+        task = (self._assigned(), Columns(panels, bias, margins), parts, self.members)
+        self._in_chunks(lambda first, last: principal_rows(*task, first, last), self.n, 16 * _BLOCK)
         return int((self.labels != before).sum())

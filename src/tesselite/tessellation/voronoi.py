@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.numbers import as_float, as_floats
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from tesselite.tessellation.cvt import ConstructionRecord
     from tesselite.tessellation.nearest import Index
     from tesselite.tessellation.quality import Quality
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_DRAWN = 200_000  # centroids that the page searches
 
@@ -181,6 +179,34 @@ class VoronoiTessellation(Tessellation):
         if self.p < 1 or self.n_niches > _MOST_DRAWN or not self.space.plain:
             return None
         return {"centroids": self.unit_centroids.astype(np.float32).ravel(), "p": p_to_json(self.p)}
+
+    def centres(self, niches: Ints) -> Floats:
+        """The centroids."""
+        return self.centroids[niches]
+
+    def could_hold(self, niches: Ints, features: Floats) -> bool:
+        """Whether no centroid is nearer than that of the niche by more than a part in 100,000, features unscaled."""
+        if self.p < 1:
+            return False
+        from scipy.spatial import cKDTree
+
+        nearest, _ = cKDTree(self.centroids).query(features, p=self.p)
+        away = features - self.centroids[niches]
+        return bool((np.linalg.norm(away, self.p, axis=1) <= nearest * (1 + 1e-5) + 1e-12).all())
+
+    @property
+    def unknown_borders(self) -> str:
+        """Polygons are those of p = 2."""
+        if self.p != 2.0:
+            return f"their borders are curved for p = {self.p:g}"
+        return "" if self.space.plain else "of periodic or categorical features"
+
+    def polygons(self, niches: Ints) -> list[Floats]:
+        """The Voronoi cells."""
+        from tesselite.tessellation.pictures import cell_polygons
+
+        cells = cell_polygons(self)
+        return [cells[niche] for niche in niches]
 
     def save(self, path: str | Path) -> None:
         """Write a file: `.parquet` with full provenance, `.npy`, or the authors' text format `.dat` / `.txt`."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from typer.core import TyperCommand
 
 from tesselite.cli.options import (
     FigureFormat,
     FigureOption,
     JsonOption,
-    OnWorkers,
     QuietOption,
     TrustOption,
+    WorkerOptions,
+    argument,
     command,
+    option,
     trust,
     whole,
 )
@@ -26,17 +27,15 @@ from tesselite.cli.options import (
 class AssessOptions:
     """The options of `assess`."""
 
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs.")]
-    at_most: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Assess at most N elites, drawn at random. Default: 10,000."),
-    ] = None
-    seed: Annotated[int, typer.Option(parser=whole, metavar="N", help="Seed for drawing elites.")] = 0
-    share: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Also print the share of elites that reach fitness X; can be repeated."),
-    ] = None
-    on: OnWorkers
+    folders: list[Path] = argument("Folders of runs.", metavar="RUN")
+    at_most: int | None = option(
+        "Assess at most N elites, drawn at random. Default: 10,000.", metavar="N", parser=whole
+    )
+    seed: int = option("Seed for drawing elites.", default=0, metavar="N", parser=whole)
+    share: list[float] | None = option(
+        "Also print the share of elites that reach fitness X; can be repeated.", metavar="X"
+    )
+    on: WorkerOptions
     quiet: QuietOption = False
     trust: TrustOption = False
     as_json: JsonOption = False
@@ -71,28 +70,22 @@ class SeveralAgainst(TyperCommand):
 class CompareOptions:
     """The options of `compare`."""
 
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of the first set of runs.")]
-    against: Annotated[
-        list[Path], typer.Option("--against", metavar="RUN...", help="Folders of the second set of runs.")
-    ]
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tables and figures.")] = Path("comparison")
-    names: Annotated[str, typer.Option(metavar="A,B", help="Names of the two sets.")] = ""
-    share: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X", help="Compare the share of elites that reach fitness X; can be repeated."),
-    ] = None
-    n_niches: Annotated[
-        int | None,
-        typer.Option(
-            "--niches",
-            parser=whole,
-            metavar="K",
-            help="Project all runs onto a common CVT of K niches. Default: only if their niches differ, with as "
-            "many niches as the run with the fewest.",
-        ),
-    ] = None
+    runs: list[Path] = argument("Folders of the first set of runs.", metavar="RUN")
+    against: list[Path] = option("Folders of the second set of runs.", default=MISSING, metavar="RUN...")
+    out: Path = option("Folder for the tables and figures.", "--out", "-o", default=Path("comparison"))
+    names: str = option("Names of the two sets.", default="", metavar="A,B")
+    share: list[float] | None = option(
+        "Compare the share of elites that reach fitness X; can be repeated.", metavar="X"
+    )
+    n_niches: int | None = option(
+        "Project all runs onto a common CVT of K niches. Default: only if their niches differ, with as "
+        "many niches as the run with the fewest.",
+        "--niches",
+        metavar="K",
+        parser=whole,
+    )
     kind: FigureOption = FigureFormat.PNG
-    on: OnWorkers
+    on: WorkerOptions
     quiet: QuietOption = False
     trust: TrustOption = False
     as_json: JsonOption = False

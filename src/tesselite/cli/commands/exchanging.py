@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tesselite.cli.options import JsonOption, SeedOption, command, grid_cells, whole
+from tesselite.cli.options import JsonOption, SeedOption, argument, command, grid_cells, option, whole
 
 
 class ImportFormat(StrEnum):
@@ -25,29 +23,18 @@ class ImportFormat(StrEnum):
 class ImportOptions:
     """The options of `import`."""
 
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A data frame as CSV, the folder of a repertoire, or a .dat file.")
-    ]
-    of: Annotated[ImportFormat, typer.Option("--from", help="The library that wrote it.")]
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The archive to write. Default: FILE.parquet.")] = None
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME=LOW:HIGH,...", help="The features, such as speed=0:2,height=-1:1. Default: all in [0, 1]."
-        ),
-    ] = None
-    grid: Annotated[
-        Any,
-        typer.Option(parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."),
-    ] = None
-    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Use a new CVT with K niches.")] = None
-    centroids: Annotated[Path | None, typer.Option(help="Use the niches of this file of centroids.")] = None
-    negate: Annotated[
-        bool,
-        typer.Option(
-            "--negate", help="Negate the fitness and minimise it: it was negated for a library that maximises."
-        ),
-    ] = False
+    file: Path = argument("A data frame as CSV, the folder of a repertoire, or a .dat file.", metavar="FILE")
+    of: ImportFormat = option("The library that wrote it.", "--from", default=MISSING)
+    out: Path | None = option("The archive to write. Default: FILE.parquet.", "--out", "-o")
+    features: str | None = option(
+        "The features, such as speed=0:2,height=-1:1. Default: all in [0, 1].", metavar="NAME=LOW:HIGH,..."
+    )
+    grid: Any = option("Use a grid: cells per feature, such as 64 or 64x32.", metavar="N[xN...]", parser=grid_cells)
+    niches: int | None = option("Use a new CVT with K niches.", metavar="K", parser=whole)
+    centroids: Path | None = option("Use the niches of this file of centroids.")
+    negate: bool = option(
+        "Negate the fitness and minimise it: it was negated for a library that maximises.", "--negate", default=False
+    )
     seed: SeedOption = None
     as_json: JsonOption = False
 

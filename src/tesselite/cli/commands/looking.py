@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tesselite.cli.options import FigureFormat, FigureOption, JsonOption, RunArgument, TrustOption, command, trust
+from tesselite.cli.options import (
+    FigureFormat,
+    FigureOption,
+    JsonOption,
+    RunArgument,
+    TrustOption,
+    argument,
+    command,
+    option,
+    trust,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +54,12 @@ class ExportOptions:
     """The options of `export`."""
 
     folder: RunArgument
-    to: Annotated[ExportFormat | None, typer.Option(help="Format. Default: by the ending of --out, else csv.")] = None
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The file (for qdax, the folder) to write. Default: DIR/elites.FORMAT."),
-    ] = None
-    negate: Annotated[
-        bool, typer.Option("--negate", help="Negate fitness that is minimised, for libraries that maximise.")
-    ] = False
-    lossy: Annotated[
-        bool, typer.Option("--lossy", help="Leave out records and labels that the other library's format cannot hold.")
-    ] = False
+    to: ExportFormat | None = option("Format. Default: by the ending of --out, else csv.")
+    out: Path | None = option("The file (for qdax, the folder) to write. Default: DIR/elites.FORMAT.", "--out", "-o")
+    negate: bool = option("Negate fitness that is minimised, for libraries that maximise.", "--negate", default=False)
+    lossy: bool = option(
+        "Leave out records and labels that the other library's format cannot hold.", "--lossy", default=False
+    )
     trust: TrustOption = False
     as_json: JsonOption = False
 
@@ -77,16 +79,11 @@ class PlotOptions:
     """The options of `plot`."""
 
     folder: RunArgument
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for the pictures. Default: DIR/figures, or FILE-figures.")
-    ] = None
+    out: Path | None = option("Folder for the pictures. Default: DIR/figures, or FILE-figures.", "--out", "-o")
     kind: FigureOption = FigureFormat.PNG
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Feature for a parallel axis; can be repeated. Default: the 24 that vary most."
-        ),
-    ] = None
+    feature: list[str] | None = option(
+        "Feature for a parallel axis; can be repeated. Default: the 24 that vary most.", metavar="NAME"
+    )
     trust: TrustOption = False
     as_json: JsonOption = False
 
@@ -94,7 +91,7 @@ class PlotOptions:
 @command
 def plot(options: PlotOptions) -> None:
     """Draw a run (progress, archive, and the problem's own pictures) or a saved archive."""
-    from tesselite.cli.picturing import plot as draw
+    from tesselite.cli.look import plot as draw
 
     if options.folder.is_dir():
         trust(options.trust, options.folder)
@@ -105,14 +102,10 @@ def plot(options: PlotOptions) -> None:
 class FilmOptions:
     """The options of `film`."""
 
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of a run of the hexapod, or of a problem with a film.")
-    ]
-    elite: Annotated[str, typer.Option(help="'best' or the number of a niche.")] = "best"
-    scenario: Annotated[str | None, typer.Option(help="Scenario, such as 'leg 2'. Default: none.")] = None
-    out: Annotated[Path, typer.Option("--out", "-o", help="The film: .gif, or .mp4 if ffmpeg is installed.")] = Path(
-        "gait.gif"
-    )
+    folder: Path = argument("Folder of a run of the hexapod, or of a problem with a film.", metavar="DIR")
+    elite: str = option("'best' or the number of a niche.", default="best")
+    scenario: str | None = option("Scenario, such as 'leg 2'. Default: none.")
+    out: Path = option("The film: .gif, or .mp4 if ffmpeg is installed.", "--out", "-o", default=Path("gait.gif"))
     trust: TrustOption = False
     as_json: JsonOption = False
 
@@ -120,7 +113,7 @@ class FilmOptions:
 @command
 def film(options: FilmOptions) -> None:
     """Film an elite, such as a hexapod walking."""
-    from tesselite.cli.picturing import make_film
+    from tesselite.cli.look import make_film
 
     trust(options.trust, options.folder)
     make_film(options.folder, options.elite, options.scenario, options.out, options.as_json)
@@ -130,18 +123,12 @@ def film(options: FilmOptions) -> None:
 class ReportOptions:
     """The options of `report`."""
 
-    folders: Annotated[
-        list[Path],
-        typer.Argument(metavar="DIR", help="Folders of runs, which are compared if several; or an archive file."),
-    ]
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="The HTML file. Default: DIR/report.html for one run, FILE.html for an archive, else report.html.",
-        ),
-    ] = None
+    folders: list[Path] = argument("Folders of runs, which are compared if several; or an archive file.", metavar="DIR")
+    out: Path | None = option(
+        "The HTML file. Default: DIR/report.html for one run, FILE.html for an archive, else report.html.",
+        "--out",
+        "-o",
+    )
     trust: TrustOption = False
     as_json: JsonOption = False
 
@@ -149,7 +136,7 @@ class ReportOptions:
 @command
 def report(options: ReportOptions) -> None:
     """Write an interactive page of one or more runs: a single HTML file that works offline."""
-    from tesselite.cli.reporting import make_report
+    from tesselite.cli.look import make_report
 
     trust(options.trust, *(folder for folder in options.folders if folder.is_dir()))
     make_report(options.folders, options.out, options.as_json)
@@ -159,17 +146,17 @@ def report(options: ReportOptions) -> None:
 class WatchOptions:
     """The options of `watch`."""
 
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a run, which may not exist yet.")]
-    port: Annotated[int, typer.Option(help="Port to listen on; 0 chooses a free one.")] = 8137
-    host: Annotated[str, typer.Option(help="Address to listen on. Default: this machine only.")] = "127.0.0.1"
-    seconds: Annotated[float, typer.Option(help="Refresh interval in seconds.")] = 2.0
+    folder: Path = argument("Folder of a run, which may not exist yet.", metavar="DIR")
+    port: int = option("Port to listen on; 0 chooses a free one.", default=8137)
+    host: str = option("Address to listen on. Default: this machine only.", default="127.0.0.1")
+    seconds: float = option("Refresh interval in seconds.", default=2.0)
     trust: TrustOption = False
 
 
 @command
 def watch(options: WatchOptions) -> None:
     """Show a run in a browser while it is in progress. Only reads its folder."""
-    from tesselite.cli.reporting import watch_run
+    from tesselite.cli.look import watch_run
 
     trust(options.trust, options.folder)
     watch_run(options.folder, options.host, options.port, options.seconds)

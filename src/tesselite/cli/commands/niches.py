@@ -4,72 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tesselite.cli.options import JsonOption, QuietOption, SeedOption, ThreadsOption, command, whole
+from tesselite.cli.options import JsonOption, QuietOption, SeedOption, ThreadsOption, command, option, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class CvtCommandOptions:
     """The options of `cvt`."""
 
-    dims: Annotated[
-        int | None,
-        typer.Option("--dims", "-d", parser=whole, metavar="D", help="Number of features, each in [0, 1]."),
-    ] = None
-    problem: Annotated[
-        str | None,
-        typer.Option(metavar="SPEC", help="Use the features of this problem, sampled as in `tesselite run`."),
-    ] = None
-    niches: Annotated[
-        int | None, typer.Option("--niches", "-k", parser=whole, metavar="K", help="Number of centroids.")
-    ] = None
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            "--samples",
-            "-n",
-            parser=whole,
-            metavar="N",
-            help="Number of samples: in total, or per iteration for fresh.",
-        ),
-    ] = None
-    seed: SeedOption = None
-    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance (inf is allowed).")] = 2.0
-    iterations: Annotated[int | None, typer.Option(parser=whole, metavar="I", help="Maximum number of iterations.")] = (
-        None
+    dims: int | None = option("Number of features, each in [0, 1].", "--dims", "-d", metavar="D", parser=whole)
+    problem: str | None = option("Use the features of this problem, sampled as in `tesselite run`.", metavar="SPEC")
+    niches: int | None = option("Number of centroids.", "--niches", "-k", metavar="K", parser=whole)
+    samples: int | None = option(
+        "Number of samples: in total, or per iteration for fresh.", "--samples", "-n", metavar="N", parser=whole
     )
-    tolerance: Annotated[
-        float | None, typer.Option(help="Stop when the error falls by less than this fraction over ten iterations.")
-    ] = None
-    method: Annotated[
-        str | None,
-        typer.Option(help="exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."),
-    ] = None
-    density: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Where niches lie: ball[:radius], shell[:inner,outer], outward[:power], along:name+name[,power] or "
-            "hull:FILE.npy. Default: evenly in the box.",
-        ),
-    ] = None
-    start: Annotated[str | None, typer.Option(help="Initial centroids: random or even.")] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File of the centroids: .parquet, or .npy, .dat, .txt, which store no bounds and hold centroids "
-            "in the units of the features. Default: centroids_K_D.parquet.",
-        ),
-    ] = None
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the tessellation to this file.")] = None
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate time and memory.")] = False
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not update it.")] = False
-    list_cache: Annotated[bool, typer.Option("--list-cache", help="List the cached tessellations and exit.")] = False
+    seed: SeedOption = None
+    p: float = option("Order of the Minkowski distance (inf is allowed).", "-p", default=2.0)
+    iterations: int | None = option("Maximum number of iterations.", metavar="I", parser=whole)
+    tolerance: float | None = option("Stop when the error falls by less than this fraction over ten iterations.")
+    method: str | None = option(
+        "exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."
+    )
+    density: str | None = option(
+        "Where niches lie: ball[:radius], shell[:inner,outer], outward[:power], along:name+name[,power] or "
+        "hull:FILE.npy. Default: evenly in the box.",
+        metavar="RULE",
+    )
+    start: str | None = option("Initial centroids: random or even.")
+    out: Path | None = option(
+        "File of the centroids: .parquet, or .npy, .dat, .txt, which store no bounds and hold centroids "
+        "in the units of the features. Default: centroids_K_D.parquet.",
+        "--out",
+        "-o",
+    )
+    plot: Path | None = option("Draw the tessellation to this file.")
+    dry_run: bool = option("Only estimate time and memory.", "--dry-run", default=False)
+    no_cache: bool = option("Ignore the cache and do not update it.", "--no-cache", default=False)
+    list_cache: bool = option("List the cached tessellations and exit.", "--list-cache", default=False)
     threads: ThreadsOption = None
     quiet: QuietOption = False
     as_json: JsonOption = False

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from tesselite.cli.options import (
     CheckpointOption,
     JsonOption,
-    OnWorkers,
     QuietOption,
     SeedOption,
     TrustOption,
+    WorkerOptions,
+    argument,
     command,
     grid_cells,
+    option,
     trust,
     whole,
 )
@@ -41,161 +41,97 @@ def problems(options: ProblemsOptions) -> None:
 class Recycling:
     """When worker processes are replaced."""
 
-    recycle_after: Annotated[
-        int | None,
-        typer.Option(
-            "--recycle-after",
-            parser=whole,
-            metavar="N",
-            help="Replace a worker process after N evaluations, for simulators that leak (--workers only).",
-        ),
-    ] = None
-    worker_memory: Annotated[
-        str | None,
-        typer.Option(
-            "--worker-memory",
-            metavar="SIZE",
-            help="Replace a worker process once it takes this much memory, such as 2GB (--workers only).",
-        ),
-    ] = None
+    recycle_after: int | None = option(
+        "Replace a worker process after N evaluations, for simulators that leak (--workers only).",
+        metavar="N",
+        parser=whole,
+    )
+    worker_memory: str | None = option(
+        "Replace a worker process once it takes this much memory, such as 2GB (--workers only).", metavar="SIZE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """The options of `run`; None stands for the default, or for what the paper did."""
 
-    problem: Annotated[
-        str, typer.Argument(metavar="PROBLEM", help="A built-in problem (see `tesselite problems`) or module:name.")
-    ]
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder of the run. Default: runs/PROBLEM-SEED.")] = (
-        None
+    problem: str = argument("A built-in problem (see `tesselite problems`) or module:name.", metavar="PROBLEM")
+    out: Path | None = option("Folder of the run. Default: runs/PROBLEM-SEED.", "--out", "-o")
+    niches: int | None = option("Use a CVT with K niches.", metavar="K", parser=whole)
+    grid: Any = option("Use a grid: cells per feature, such as 64 or 64x32.", metavar="N[xN...]", parser=grid_cells)
+    cells: str | None = option(
+        "equal, or released: the grid of the code that the paper's authors released. Default: equal."
     )
-    niches: Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Use a CVT with K niches.")] = None
-    grid: Annotated[
-        Any,
-        typer.Option(parser=grid_cells, metavar="N[xN...]", help="Use a grid: cells per feature, such as 64 or 64x32."),
-    ] = None
-    cells: Annotated[
-        str | None,
-        typer.Option(
-            help="equal, or released: the grid of the code that the paper's authors released. Default: equal."
-        ),
-    ] = None
-    grow: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid), "
-            "adaptive or clusters; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
-        ),
-    ] = None
-    population: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RULE",
-            help="A population without niches: dns, nslc or rts; options as in dns:size=1024,k=3.",
-        ),
-    ] = None
-    centroids: Annotated[
-        Path | None,
-        typer.Option(
-            help="Use the centroids of this file, as written by `tesselite cvt --problem`; .npy, .dat and .txt hold "
-            "them in the units of the features."
-        ),
-    ] = None
-    tessellation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODULE:CLASS[:NAME=VALUE,...]",
-            help="Use your own tessellation, a subclass of tesselite.Tessellation, with these arguments.",
-        ),
-    ] = None
-    samples: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Samples for the CVT. Default: 10 per niche, at least 25,000."),
-    ] = None
-    p: Annotated[float, typer.Option("-p", help="Order of the Minkowski distance of the CVT.")] = 2.0
-    method: Annotated[
-        str | None,
-        typer.Option(help="exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."),
-    ] = None
-    paper: Annotated[bool, typer.Option("--paper", help="Use the paper's settings; other options take precedence.")] = (
-        False
+    grow: str | None = option(
+        "Niches that grow with the search, for unknown bounds or sparse spaces: expanding (also a grid), "
+        "adaptive or clusters; options as in expanding:every=2000,margin=0.02,ignore_bounds.",
+        metavar="RULE",
     )
-    evaluations: Annotated[
-        int | None, typer.Option(parser=whole, metavar="N", help="Number of evaluations, such as 1e6. Default: 100000.")
-    ] = None
-    initial: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Random solutions before the first offspring. Default: 1000."),
-    ] = None
-    batch_size: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Offspring per batch. Default: 200, or what suits the emitter."),
-    ] = None
-    variation: Annotated[
-        str | None,
-        typer.Option(
-            help="gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
-        ),
-    ] = None
-    emitter: Annotated[
-        str | None,
-        typer.Option(
-            help="How solutions are proposed. uniform or curiosity, with an operator as in --variation "
-            "(curiosity:gaussian:0.1): any solutions, few evaluations per niche. "
-            "cma_mae:alpha=0.01,emitters=15,batch=36: real vectors, 50 or more evaluations per niche; with two or "
-            "three features and fewer than some 100, try alpha=0.1,cm=1,anti=0. cma_me: for comparison. "
-            "mixture:0.8@cma_mae+0.2@gaussian:0.1: several in fixed shares. bandit:cma_mae+gaussian:0.1: whichever "
-            "has succeeded more often. Default: uniform."
-        ),
-    ] = None
-    start: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Known designs to evaluate first: a run, an archive of any tessellation, or a .parquet, .csv, .npy or "
-            ".npz file of solutions.",
-        ),
-    ] = None
-    patience: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole,
-            metavar="N",
-            help="Stop if neither coverage nor QD score has risen in N evaluations. Default: spend the budget.",
-        ),
-    ] = None
-    rise: Annotated[
-        float | None, typer.Option(help="With --patience: the relative rise that counts. Default: 0.01.")
-    ] = None
-    history: Annotated[
-        bool,
-        typer.Option("--history", help="Keep every evaluation, with its solution, in Parquet parts in DIR/history."),
-    ] = False
+    population: str | None = option(
+        "A population without niches: dns, nslc or rts; options as in dns:size=1024,k=3.", metavar="RULE"
+    )
+    centroids: Path | None = option(
+        "Use the centroids of this file, as written by `tesselite cvt --problem`; .npy, .dat and .txt hold "
+        "them in the units of the features."
+    )
+    tessellation: str | None = option(
+        "Use your own tessellation, a subclass of tesselite.Tessellation, with these arguments.",
+        metavar="MODULE:CLASS[:NAME=VALUE,...]",
+    )
+    samples: int | None = option(
+        "Samples for the CVT. Default: 10 per niche, at least 25,000.", metavar="N", parser=whole
+    )
+    p: float = option("Order of the Minkowski distance of the CVT.", "-p", default=2.0)
+    method: str | None = option(
+        "exact, fresh, lloyd (the paper's Alg. 1), sobol or halton. Default: chosen automatically."
+    )
+    paper: bool = option("Use the paper's settings; other options take precedence.", "--paper", default=False)
+    evaluations: int | None = option("Number of evaluations, such as 1e6. Default: 100000.", metavar="N", parser=whole)
+    initial: int | None = option(
+        "Random solutions before the first offspring. Default: 1000.", metavar="N", parser=whole
+    )
+    batch_size: int | None = option(
+        "Offspring per batch. Default: 200, or what suits the emitter.", metavar="N", parser=whole
+    )
+    variation: str | None = option(
+        "gaussian:S, iso_line:ISO,LINE, polynomial:ETA,P, sbx:ETA,P (append ,reflect) or resample:P."
+    )
+    emitter: str | None = option(
+        "How solutions are proposed. uniform or curiosity, with an operator as in --variation "
+        "(curiosity:gaussian:0.1): any solutions, few evaluations per niche. "
+        "cma_mae:alpha=0.01,emitters=15,batch=36: real vectors, 50 or more evaluations per niche; with two or "
+        "three features and fewer than some 100, try alpha=0.1,cm=1,anti=0. cma_me: for comparison. "
+        "mixture:0.8@cma_mae+0.2@gaussian:0.1: several in fixed shares. bandit:cma_mae+gaussian:0.1: whichever "
+        "has succeeded more often. Default: uniform."
+    )
+    start: Path | None = option(
+        "Known designs to evaluate first: a run, an archive of any tessellation, or a .parquet, .csv, .npy or "
+        ".npz file of solutions.",
+        metavar="FILE",
+    )
+    patience: int | None = option(
+        "Stop if neither coverage nor QD score has risen in N evaluations. Default: spend the budget.",
+        metavar="N",
+        parser=whole,
+    )
+    rise: float | None = option("With --patience: the relative rise that counts. Default: 0.01.")
+    history: bool = option(
+        "Keep every evaluation, with its solution, in Parquet parts in DIR/history.", "--history", default=False
+    )
     seed: SeedOption = None
-    on: OnWorkers
+    on: WorkerOptions
     recycling: Recycling
-    asynchronous: Annotated[
-        bool,
-        typer.Option(
-            "--asynchronous", help="Insert each result immediately, without waiting for the batch (workers only)."
-        ),
-    ] = False
-    islands: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Run N searches in parallel that exchange elites; for very fast problems."),
-    ] = None
-    exchange: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole, metavar="N", help="Evaluations per island between exchanges. Default: 20 exchanges in total."
-        ),
-    ] = None
+    asynchronous: bool = option(
+        "Insert each result immediately, without waiting for the batch (workers only).", "--asynchronous", default=False
+    )
+    islands: int | None = option(
+        "Run N searches in parallel that exchange elites; for very fast problems.", metavar="N"
+    )
+    exchange: int | None = option(
+        "Evaluations per island between exchanges. Default: 20 exchanges in total.", metavar="N", parser=whole
+    )
     checkpoint_seconds: CheckpointOption = 30.0
-    report: Annotated[
-        bool, typer.Option("--report", help="Also write the interactive page, DIR/report.html (see `report`).")
-    ] = False
+    report: bool = option("Also write the interactive page, DIR/report.html (see `report`).", "--report", default=False)
     quiet: QuietOption = False
     as_json: JsonOption = False
 
@@ -212,18 +148,14 @@ def run(options: RunOptions) -> None:
 class ResumeOptions:
     """The options of `resume`."""
 
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the run.")]
-    evaluations: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Extend the budget to this many evaluations."),
-    ] = None
-    on: OnWorkers
+    folder: Path = argument("Folder of the run.", metavar="DIR")
+    evaluations: int | None = option("Extend the budget to this many evaluations.", metavar="N", parser=whole)
+    on: WorkerOptions
     recycling: Recycling
     checkpoint_seconds: CheckpointOption = 30.0
-    other_version: Annotated[
-        bool,
-        typer.Option("--other-version", help="Continue a run that another version of tesselite started."),
-    ] = False
+    other_version: bool = option(
+        "Continue a run that another version of tesselite started.", "--other-version", default=False
+    )
     quiet: QuietOption = False
     as_json: JsonOption = False
 
@@ -244,7 +176,7 @@ def resume(options: ResumeOptions) -> None:
 class ReplayOptions:
     """The options of `replay`."""
 
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of an asynchronous run.")]
+    folder: Path = argument("Folder of an asynchronous run.", metavar="DIR")
     trust: TrustOption = False
     as_json: JsonOption = False
 

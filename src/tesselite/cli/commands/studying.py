@@ -4,55 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tesselite.cli.options import ResultsOption, TrialOptions, command, whole
+from tesselite.cli.options import ResultsOption, TrialOptions, argument, command, option, whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReproduceOptions:
     """The options of `reproduce`."""
 
-    study: Annotated[
-        str,
-        typer.Argument(
-            metavar="STUDY",
-            help="maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
-            "rounding-hexapod, concept, unbounded or all.",
-        ),
-    ]
+    study: str = argument(
+        "maze, hexapod, niches, norms, iterations (or niches-maze, ...), sampler-maze, "
+        "rounding-hexapod, concept, unbounded or all.",
+        metavar="STUDY",
+    )
     out: ResultsOption
-    trials: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Trials per pair. Default: the paper's 30 or 20."),
-    ] = None
-    evaluations: Annotated[
-        int | None, typer.Option(parser=whole, metavar="E", help="Evaluations per trial. Default: the paper's.")
-    ] = None
-    descriptors: Annotated[
-        str,
-        typer.Option(
-            "--descriptors",
-            "--pairs",
-            metavar="D,D",
-            help="Only these descriptors or pairs, such as 2d,20d or cvt-6d,grid-6d-released.",
-        ),
-    ] = ""
-    cvt_samples: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="K", help="Samples per CVT. Default: the paper's where feasible."),
-    ] = None
-    centroids: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also run CVTs with centroids from this folder (*_K_D.dat)."),
-    ] = None
-    reuse: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="DIR", help="Reuse trials with the same settings from this folder; can be repeated."),
-    ] = None
-    quick: Annotated[bool, typer.Option("--quick", help="The whole chain at a tiny scale, in a few minutes.")] = False
+    trials: int | None = option("Trials per pair. Default: the paper's 30 or 20.", metavar="N", parser=whole)
+    evaluations: int | None = option("Evaluations per trial. Default: the paper's.", metavar="E", parser=whole)
+    descriptors: str = option(
+        "Only these descriptors or pairs, such as 2d,20d or cvt-6d,grid-6d-released.",
+        "--descriptors",
+        "--pairs",
+        default="",
+        metavar="D,D",
+    )
+    cvt_samples: int | None = option("Samples per CVT. Default: the paper's where feasible.", metavar="K", parser=whole)
+    centroids: Path | None = option("Also run CVTs with centroids from this folder (*_K_D.dat).", metavar="DIR")
+    reuse: list[Path] | None = option(
+        "Reuse trials with the same settings from this folder; can be repeated.", metavar="DIR"
+    )
+    quick: bool = option("The whole chain at a tiny scale, in a few minutes.", "--quick", default=False)
     how: TrialOptions
 
 
@@ -68,39 +48,31 @@ def reproduce(options: ReproduceOptions) -> None:
 class BenchOptions:
     """The options of `bench`."""
 
-    benchmarks: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="BENCHMARK",
-            help="lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50, "
-            "and the other functions), arm, spiral, hexapod, maze. Default: all.",
-        ),
-    ] = None
+    benchmarks: list[str] | None = argument(
+        "lp-sphere, lp-rastrigin, lp-plateau, lp-flat, lp-sphere-10 (features; also -20, -50, "
+        "and the other functions), arm, spiral, hexapod, maze. Default: all.",
+        default=None,
+        metavar="BENCHMARK",
+    )
     out: ResultsOption
-    algorithm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--algorithm",
-            "-a",
-            metavar="NAME",
-            help="gaussian, iso_line, cma_me, cma_mae, cma_mae_default, cma_mae_short, cma_mae_published, mixture, "
-            "bandit, paper (the paper's operator, where there is "
-            "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
-        ),
-    ] = None
-    trials: Annotated[
-        int, typer.Option(parser=whole, metavar="N", help="Trials per algorithm and benchmark, each with its own seed.")
-    ] = 5
-    evaluations: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="E", help="Evaluations per trial. Default: the benchmark's."),
-    ] = None
+    algorithm: list[str] | None = option(
+        "gaussian, iso_line, cma_me, cma_mae, cma_mae_default, cma_mae_short, cma_mae_published, mixture, "
+        "bandit, paper (the paper's operator, where there is "
+        "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
+        "--algorithm",
+        "-a",
+        metavar="NAME",
+    )
+    trials: int = option(
+        "Trials per algorithm and benchmark, each with its own seed.", default=5, metavar="N", parser=whole
+    )
+    evaluations: int | None = option("Evaluations per trial. Default: the benchmark's.", metavar="E", parser=whole)
     how: TrialOptions
 
 
 @command
 def bench(options: BenchOptions) -> None:
     """Compare algorithms on public benchmarks and with published figures. Can be stopped and continued."""
-    from tesselite.cli.benchmarking import run_benchmarks
+    from tesselite.cli.reproducing import run_benchmarks
 
     run_benchmarks(options)

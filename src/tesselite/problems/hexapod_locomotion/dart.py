@@ -8,18 +8,19 @@ DART: Lee et al. (2018), "DART: Dynamic Animation and Robotics Toolkit", JOSS 3(
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.importing import how_to_install
 from tesselite.problems.hexapod_locomotion import lockstep
 from tesselite.problems.hexapod_locomotion import robot as rb
 from tesselite.problems.hexapod_locomotion.controller import N_JOINTS, targets
 from tesselite.problems.hexapod_locomotion.robot import Body
 
-Array = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from tesselite.problems.hexapod_locomotion.episode import Episodes
 
 
 def load_dartpy() -> Any:
@@ -33,7 +34,7 @@ def load_dartpy() -> Any:
     return dartpy
 
 
-def _quaternion(rotation: Array) -> Array:
+def _quaternion(rotation: Floats) -> Floats:
     """The unit quaternion (w, x, y, z) with w >= 0 of a rotation matrix."""
     from scipy.spatial.transform import Rotation
 
@@ -117,7 +118,7 @@ class DartHexapod:
         foot.setRelativeTranslation([rb.FOOT_X, 0.0, -rb.TIBIA_LENGTH])
         return joints
 
-    def set_state(self, state: Array) -> None:
+    def set_state(self, state: Floats) -> None:
         """Put the base into `state` (13,), with all joints at rest at 0."""
         self.skeleton.resetPositions()
         self.skeleton.resetVelocities()
@@ -130,7 +131,7 @@ class DartHexapod:
         self._free.setPositions(np.concatenate([rotation.as_rotvec(), state[:3]]))
         self._free.setVelocities(np.concatenate([matrix.T @ state[10:], matrix.T @ state[7:10]]))
 
-    def state(self) -> Array:
+    def state(self) -> Floats:
         """The base's position, quaternion, velocity and angular velocity in the world, (13,)."""
         transform = self._base.getWorldTransform()
         return np.concatenate(
@@ -142,15 +143,15 @@ class DartHexapod:
             ]
         )
 
-    def pose(self) -> Array:
+    def pose(self) -> Floats:
         """The free joint's coordinates, (6,): what the rule for rest compares."""
         return np.array(self._free.getPositions())
 
-    def angles(self) -> Array:
+    def angles(self) -> Floats:
         """Angles of J1 and J2 of each leg, (12,); 0 for a missing leg."""
         return np.array([js[i].getPosition(0) if js else 0.0 for js in self._joints for i in range(2)])
 
-    def step(self, target: Array, dt: float) -> tuple[int, bool]:
+    def step(self, target: Floats, dt: float) -> tuple[int, bool]:
         """Advance by dt towards the (12,) targets: the feet that touched (as bits), and whether the base did."""
         for leg, joints in enumerate(self._joints):
             for i, joint in enumerate(joints):
@@ -178,23 +179,16 @@ class DartHexapod:
         return bool(self._base.getWorldTransform().rotation()[2, 2] > 0.0)
 
 
-def simulate(
-    rows: Array,
-    body: Body,
-    start: Array,
-    dt: float,
-    n_steps: int,
-    max_hold: int,
-    ends: npt.NDArray[np.int64],
-    finals: Array,
-    touches: npt.NDArray[np.int64],
-    tape: Array,
-) -> None:
-    """Run the episodes of all rows, one after the other; arguments and results as of `lockstep.simulate`."""
+def simulate(rows: Floats, body: Body, dt: float, n_steps: int, max_hold: int, into: Episodes) -> None:
+    """Run the episodes of all rows, one after the other, from `into.start`; the rest of `into` is filled.
+
+    Arguments and results are as of `lockstep.simulate`.
+    """
+    ends, finals, touches, tape = into.ends, into.finals, into.touches, into.tape
     hexapod = DartHexapod(body)
     goals = targets(rows, n_steps)
     for row in range(len(rows)):
-        hexapod.set_state(start)
+        hexapod.set_state(into.start)
         touches[row] = 0
         goal, pose = np.zeros(N_JOINTS), np.zeros(6)
         step = still = 0

@@ -13,11 +13,11 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.hexapod_locomotion.controller import N_STEPS, N_VALUES, STEP, signal_table
 from tesselite.problems.hexapod_locomotion.robot import DROP_HEIGHT, N_LEGS, Body, body
 
-Array = npt.NDArray[np.float64]
 Engine = Literal["kinematic", "dart"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 
@@ -46,14 +46,14 @@ class Episodes:
     (n, steps, 26): states, contacts (as bits) and J1, J2 of each leg at the start of each step, if recorded.
     """
 
-    start: Array
+    start: Floats
     ends: npt.NDArray[np.int64]
-    finals: Array
+    finals: Floats
     touches: npt.NDArray[np.int64]
-    tape: Array
+    tape: Floats
 
     @property
-    def distances(self) -> Array:
+    def distances(self) -> Floats:
         """Forward distance of each episode in metres, (n,).
 
         As the released experiment computes it: the displacement along x, plus R02 z0, because it turns the start
@@ -61,16 +61,16 @@ class Episodes:
         """
         w, x, y, z = self.finals[:, 3:7].T
         r02 = 2.0 * (x * z + w * y)
-        distances: Array = self.finals[:, 0] - self.start[0] + r02 * self.start[2]
+        distances: Floats = self.finals[:, 0] - self.start[0] + r02 * self.start[2]
         return distances
 
     @property
-    def duty_factors(self) -> Array:
+    def duty_factors(self) -> Floats:
         """Share of the first 334 steps in which each foot touched the floor, (n, 6)."""
         return self.touches.sum(axis=1) / N_STEPS
 
     @property
-    def released_duty_factors(self) -> Array:
+    def released_duty_factors(self) -> Floats:
         """The same of every second step, from the first on, to two digits: what the released experiment keeps."""
         return np.round(self.touches[:, 0] / (N_STEPS // 2), 2)
 
@@ -81,7 +81,7 @@ class Episodes:
 
 
 def _run(
-    rows: Array, shape: Body, start: Array, dt: float, n_steps: int, engine: str, threads: int, n_tape: int
+    rows: Floats, shape: Body, start: Floats, dt: float, n_steps: int, engine: str, threads: int, n_tape: int
 ) -> Episodes:
     from tesselite.problems.hexapod_locomotion import lockstep
 
@@ -90,10 +90,11 @@ def _run(
     finals = np.full((n, 13), np.nan)
     touches = np.zeros((n, 2, N_LEGS), dtype=np.int64)
     tape = np.zeros((n if n_tape else 0, n_tape, lockstep.TAPE))
+    episodes = Episodes(start, ends, finals, touches, tape)
     if engine == "dart":
         from tesselite.problems.hexapod_locomotion import dart
 
-        dart.simulate(rows, shape, start, dt, n_steps, MAX_REST_STEPS, ends, finals, touches, tape)
+        dart.simulate(rows, shape, dt, n_steps, MAX_REST_STEPS, episodes)
     else:
         table = signal_table().ravel()
 
@@ -105,11 +106,11 @@ def _run(
 
         # A lane idles when its chunk runs out, so chunks are long; no result depends on them.
         in_chunks(work, n, max(1, min(512, -(-n // threads))), threads)
-    return Episodes(start, ends, finals, touches, tape)
+    return episodes
 
 
 @functools.cache
-def settled(missing: tuple[int, ...] = (), engine: Engine = "kinematic") -> Array:
+def settled(missing: tuple[int, ...] = (), engine: Engine = "kinematic") -> Floats:
     """The state (13,) in which a body without the given legs has settled after a drop from 0.2 m, joints at 0.
 
     The velocity is part of it: a settled robot is still being pushed out of the floor, by 0.65 mm/s.
@@ -127,7 +128,7 @@ def settled(missing: tuple[int, ...] = (), engine: Engine = "kinematic") -> Arra
 
 
 def run_episodes(
-    rows: Array, shape: Body, engine: Engine = "kinematic", threads: int | None = 1, record: bool = False
+    rows: Floats, shape: Body, engine: Engine = "kinematic", threads: int | None = 1, record: bool = False
 ) -> Episodes:
     """Run the episode of each of the (n, 36) controllers on a body; with `record`, keep every step on the tape.
 

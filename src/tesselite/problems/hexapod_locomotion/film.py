@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
+from tesselite.base.atomic import write_atomically
 from tesselite.problems.hexapod_locomotion.controller import STEP
 from tesselite.problems.hexapod_locomotion.motion import Motion
 from tesselite.problems.hexapod_locomotion.robot import BASE_SIZE, FOOT_RADIUS, LEGS, N_LEGS
-
-Array = npt.NDArray[np.float64]
 
 _SHARP = 2  # frames are drawn this much larger and scaled down, which smooths their edges
 _PIXELS_PER_M = 350.0
@@ -41,13 +40,13 @@ class _Camera:
         self._scale = _PIXELS_PER_M * _SHARP
         self.target = np.zeros(3)
 
-    def pixels(self, points: Array) -> list[tuple[float, float]]:
+    def pixels(self, points: Floats) -> list[tuple[float, float]]:
         seen = np.atleast_2d(points) - self.target
         x = self._centre[0] + self._scale * (seen @ self._right)
         y = self._centre[1] - self._scale * (seen @ self._up)
         return list(zip(x.tolist(), y.tolist(), strict=True))
 
-    def nearness(self, points: Array) -> float:
+    def nearness(self, points: Floats) -> float:
         return float(np.mean((np.atleast_2d(points) - self.target) @ self._near))
 
 
@@ -59,7 +58,7 @@ def _font(size: int) -> Any:
     return ImageFont.truetype(font_manager.findfont("DejaVu Sans"), size * _SHARP)
 
 
-def _smoothed(positions: Array, reach: int = 24) -> Array:
+def _smoothed(positions: Floats, reach: int = 24) -> Floats:
     """The body's ground path as a camera follows it: averaged over a second or so, at height 0.07."""
     padded = np.pad(positions[:, :2], ((reach, reach), (0, 0)), mode="edge")
     window = np.ones(2 * reach + 1) / (2 * reach + 1)
@@ -126,8 +125,7 @@ def _draw_contacts(draw: Any, motion: Motion, i: int, width: int, height: int, f
     for leg in range(N_LEGS):
         y = top + leg * (row + 2 * _SHARP)
         draw.text((8 * _SHARP, y - 2 * _SHARP), f"{leg} {LEGS[leg].place}", fill=_INK, font=font)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], motion.contacts[:last, leg].astype(np.int8), [0]])))
-        for a, b in edges.reshape(-1, 2):
+        for a, b in motion.stances(leg):
             done = min(int(b), i)
             draw.rectangle([left + a * per_step, y, left + b * per_step, y + row], fill="#e5e7eb")
             if done > a:
@@ -184,14 +182,13 @@ def film(motion: Motion, file: str | Path, *, every: int = 2, title: str = "") -
         _write_gif(frames(motion, every, title=title), path, 1000 * STEP * every)
     else:
         assert ffmpeg is not None
-        _write_mp4(frames(motion, every, title=title), path, 1.0 / (STEP * every), ffmpeg)
+        images = frames(motion, every, title=title)
+        write_atomically(path, lambda part: _encode(images, part, 1.0 / (STEP * every), ffmpeg))
     return path
 
 
 def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
     from PIL import Image
-
-    from tesselite.base.atomic import write_atomically
 
     pictures = list(images)
     # One palette for the whole film: colours do not flicker, and unchanged pixels compress well.
@@ -206,12 +203,6 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
             part, format="GIF", save_all=True, append_images=indexed[1:], duration=durations, loop=0, optimize=False
         ),
     )
-
-
-def _write_mp4(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:
-    from tesselite.base.atomic import write_atomically
-
-    write_atomically(path, lambda part: _encode(images, part, rate, ffmpeg))
 
 
 def _encode(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:

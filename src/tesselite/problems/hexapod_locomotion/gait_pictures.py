@@ -30,10 +30,8 @@ def _colour(number: int) -> str:
 
 def draw_gait(ax: Any, motion: Motion, *, colour: str = "#0072B2", named: bool = True) -> None:
     """Draw a gait diagram into the axes: for each leg, a bar while its foot touches the floor."""
-    last = len(motion.time) - 1
     for leg in range(N_LEGS):
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], motion.contacts[:last, leg].astype(np.int8), [0]])))
-        spans = [(motion.time[a], motion.time[b] - motion.time[a]) for a, b in edges.reshape(-1, 2)]
+        spans = [(motion.time[a], motion.time[b] - motion.time[a]) for a, b in motion.stances(leg)]
         ax.broken_barh(spans, (leg - 0.36, 0.72), facecolors=colour, linewidth=0)
         if leg in motion.body.missing:
             ax.axhspan(leg - 0.5, leg + 0.5, color="#dddddd", zorder=0, linewidth=0)

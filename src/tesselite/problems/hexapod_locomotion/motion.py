@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.problems.hexapod_locomotion.controller import N_STEPS, STEP, servo_step, targets
 from tesselite.problems.hexapod_locomotion.episode import REASONS, Episodes
 from tesselite.problems.hexapod_locomotion.robot import (
@@ -23,10 +24,8 @@ from tesselite.problems.hexapod_locomotion.robot import (
     Body,
 )
 
-Array = npt.NDArray[np.float64]
 
-
-def rotation_matrices(quaternions: Array) -> Array:
+def rotation_matrices(quaternions: Floats) -> Floats:
     """Rotation matrices, (n, 3, 3), of unit quaternions (w, x, y, z), (n, 4)."""
     w, x, y, z = quaternions.T
     rows = [
@@ -37,7 +36,7 @@ def rotation_matrices(quaternions: Array) -> Array:
     return np.moveaxis(np.array(rows), 2, 0)
 
 
-def leg_points(angles: Array) -> Array:
+def leg_points(angles: Floats) -> Floats:
     """Points of the legs in the base frame, (n, 6, 4, 3): coxa joint, femur joint, tibia joint, centre of the foot.
 
     `angles` (n, 6, 3) are J1, J2, J3 of each leg; any angles, not only those of the controller (where J3 = J2).
@@ -56,7 +55,7 @@ def leg_points(angles: Array) -> Array:
     x, y = points[..., 0], points[..., 1]
     turned = np.stack([c * x - s * y, s * x + c * y, points[..., 2]], axis=3)
     hips = np.array([[hip.x, hip.y, 0.0] for hip in LEGS])
-    moved: Array = turned + hips[None, :, None, :]
+    moved: Floats = turned + hips[None, :, None, :]
     return moved
 
 
@@ -74,22 +73,28 @@ class Motion:
     """
 
     body: Body
-    time: Array
-    positions: Array
-    quaternions: Array
-    rotations: Array
-    joints: Array
-    points: Array
+    time: Floats
+    positions: Floats
+    quaternions: Floats
+    rotations: Floats
+    joints: Floats
+    points: Floats
     contacts: npt.NDArray[np.bool_]
     n_walking: int
     distance: float
-    duty_factors: Array
+    duty_factors: Floats
     reason: str | None
 
     @property
-    def feet(self) -> Array:
+    def feet(self) -> Floats:
         """Centres of the feet in the world, (n, 6, 3)."""
         return self.points[:, :, 3]
+
+    def stances(self, leg: int) -> Ints:
+        """From which to which step a foot was on the floor, (m, 2)."""
+        last = len(self.time) - 1
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], self.contacts[:last, leg].astype(np.int8), [0]])))
+        return edges.reshape(-1, 2)
 
     @property
     def speed(self) -> float:
@@ -97,7 +102,7 @@ class Motion:
         return self.distance / 5.0
 
 
-def motion_of(episodes: Episodes, row: int, solution: Array, body: Body) -> Motion:
+def motion_of(episodes: Episodes, row: int, solution: Floats, body: Body) -> Motion:
     """The motion of one recorded episode, that of the controller `solution` (36,)."""
     end, steps, _ = episodes.ends[row].tolist()
     tape = episodes.tape[row, : steps + 1]

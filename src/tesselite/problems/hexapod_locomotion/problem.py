@@ -163,9 +163,7 @@ class Hexapod(Problem):
 
         ValueError if the solution is not one row of 36 levels or the scenario is unknown.
         """
-        if scenario is not None and scenario not in self.scenarios:
-            known = ", ".join(repr(name) for name in self.scenarios)
-            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        self.check_scenario(scenario)
         rows = self._on_levels(self.solutions.validate(solution))
         if len(rows) != 1:
             raise ValueError(f"solution: expected one row of {N_VALUES} values, got {len(rows)} rows")

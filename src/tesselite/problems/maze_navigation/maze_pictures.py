@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.problems.maze_navigation.networks import FIRST_HIDDEN, INPUTS, N_INPUTS, N_OUTPUTS, Description
 from tesselite.problems.maze_navigation.robot import LASER_ANGLES, N_SLICES, SPEED, Robot
 from tesselite.problems.maze_navigation.world import World
 
 if TYPE_CHECKING:
     from tesselite.problems.maze_navigation.problem import Maze
-
-Floats = npt.NDArray[np.float64]
 
 _COLOURS = "viridis_r"  # fitness is a distance: what comes near is bright
 _WALL = "#222222"

@@ -142,9 +142,7 @@ class Maze(Problem):
         """The world of a scenario, or of the search for None; ValueError if there is no such scenario."""
         if scenario is None:
             return self.world
-        if scenario not in self._worlds:
-            known = ", ".join(repr(s) for s in self.scenarios) or "none"
-            raise ValueError(f"scenario: {self.name} has no scenario {scenario!r}; it has {known}")
+        self.check_scenario(scenario)
         return self._worlds[scenario]()
 
     def draw_scenario(self, ax: Any, scenario: str | None) -> None:

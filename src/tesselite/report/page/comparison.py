@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.archive.figures import best_of
 from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.expected_quality import share
 from tesselite.assessment.metrics import project
 from tesselite.assessment.statistics import corrected_tests, effect_size, median, summarise
+from tesselite.base.arrays import Floats
 from tesselite.report.page.run_data import RunData
-
-Floats = npt.NDArray[np.float64]
 
 _LEVELS = 201
 _MOST_PAIRS = 30
@@ -140,18 +139,10 @@ def _scenario_measures(runs: Sequence[RunData], groups: Sequence[str]) -> list[d
         return []
     values: list[float | None] = []
     for run in runs:
-        maximised = run.archive is None or run.archive.direction == "max"
+        direction = "max" if run.archive is None else run.archive.direction
         # Infinite where most scenarios defeat all elites: ranked last, and null in the page's document.
-        values.append(median([_best(run.scenarios[name], maximised) for name in shared]))
+        values.append(median([best_of(run.scenarios[name], direction) for name in shared]))
     return [_summed_up(f"Best fitness, median of {len(shared)} scenarios", values, groups)]
-
-
-def _best(fitness: Floats, maximised: bool) -> float:
-    """The best; infinitely bad where no elite is valid."""
-    valid = fitness[np.isfinite(fitness)]
-    if not len(valid):
-        return -np.inf if maximised else np.inf
-    return float(valid.max() if maximised else valid.min())
 
 
 def _qualities(runs: Sequence[RunData], direction: Any) -> list[dict[str, Any]]:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.report.principal_axes import principal_components
 from tesselite.spaces.features import LOG, FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.raster import niches_of_pixels
-
-Floats = npt.NDArray[np.float64]
 
 _FEW_NICHES = 20_000
 _PIXELS = (720, 1100)  # a side, for few niches and for many

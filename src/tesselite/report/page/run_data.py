@@ -19,8 +19,9 @@ from tesselite.archive.figures import figures_of
 from tesselite.archive.file import load_checkpoint
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
+from tesselite.base.arrays import Floats
 from tesselite.problems.problem import Problem
-from tesselite.report.growth import common_box, common_range, picture_pixels
+from tesselite.report.growth import bounds_of, common_box, common_range, picture_pixels
 from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
 from tesselite.report.page.packed_arrays import PackedArrays, whole_numbers
 from tesselite.report.page.views import VIEW_BYTES, describe_views
@@ -31,10 +32,8 @@ from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
 from tesselite.spaces.records import Values
 from tesselite.spaces.variables import Variable, is_text, value_columns
-from tesselite.tessellation.growing import Growing
 from tesselite.tessellation.protocol import Tessellation
 
-Floats = npt.NDArray[np.float64]
 State = Literal["running", "finished", "stopped"]
 
 EXACT_BYTES = 6_000_000
@@ -48,8 +47,6 @@ MOST_VALUES = 200
 
 LONGEST_LABEL = 80
 """Of a recorded text, so many characters are shown."""
-
-_MOST_BOUNDS = 6  # features whose bounds are drawn over time
 
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
@@ -247,14 +244,12 @@ def _phrase(problem: Problem | None, scenario: str) -> str:
 def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> dict[str, Any]:
     """The bounds after each change, of the features whose range grew most, and pictures of the niches."""
     changes, names = run.changes, archive.tessellation.space.names
-    low, high = (np.array([getattr(change, side) for change in changes]) for side in ("low", "high"))
-    grown = (high[-1] - low[-1]) / (high[0] - low[0])
-    shown = np.sort(np.argsort(-grown, kind="stable")[:_MOST_BOUNDS]).tolist()
+    low, high, shown = bounds_of(changes)
     described: dict[str, Any] = {
         "at": [change.at for change in changes],
         "lost": [change.lost for change in changes],
         "n_niches": [change.n_niches for change in changes],
-        "bounds": [{"name": names[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown],
+        "bounds": [{"name": names[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown.tolist()],
         "n_features": len(names),
         "pictures": [],
     }
@@ -311,7 +306,7 @@ def _settings_shown(run: RunData, plan: Plan, version: str) -> list[tuple[str, s
     return [
         ("Problem", plan.problem),
         ("Niches", plan.niches.label),
-        *([("Growth", changes_in_words(run.changes))] if isinstance(plan.niches, Growing) else []),
+        *([("Growth", changes_in_words(run.changes))] if plan.niches.grows else []),
         ("Budget", f"{plan.evaluations:,} evaluations"),
         ("Beginning", plan.beginning),
         ("Batch size", f"{plan.batch_size:,}"),

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.elites import Elites
+from tesselite.base.arrays import Ints
 from tesselite.problems.problem import Problem
 from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.spaces.solutions import Rows
-
-Ints = npt.NDArray[np.int64]
 
 VIEW_BYTES = 20_000_000
 """Views of all elites of a page take at most so many bytes before compression."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.integers import (
@@ -32,8 +33,6 @@ from tesselite.tessellation.nearest.integers import (
 from tesselite.tessellation.nearest.lanes import LANES, lowest_bit, row_square
 from tesselite.tessellation.nearest.principal import principal_parts
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Halves = npt.NDArray[np.int32]
 Shorts = npt.NDArray[np.int16]
 

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.base.threads import checked_threads, in_chunks
 
 if TYPE_CHECKING:
     from tesselite.compiled.blocks import Lookup
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _TREE_DIMENSIONS = 12  # a k-d tree prunes next to nothing in more
 

@@ -17,9 +17,6 @@ from numba.core import types
 
 from tesselite.tessellation.nearest.lanes import LANES, cgutils, data_pointer, splat, vector_operation
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 ROWS = 6
 COLUMNS = 16
 LARGEST = 32_767  # the length of a row of integers at most: products then stay below 2^30, a bias below 2^28

@@ -7,13 +7,14 @@ ones is decided in double precision, by callers, where `score_margin` leaves dou
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba.core import types
 
+from tesselite.base.arrays import Floats, Singles
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import (
     LANES,
@@ -24,10 +25,6 @@ from tesselite.tessellation.nearest.lanes import (
     store_lanes,
     vector_operation,
 )
-
-Floats = npt.NDArray[np.float64]
-Singles = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 ROWS = 6
 COLUMNS = 16
@@ -194,22 +191,24 @@ def score_margin(d: int, longest: float) -> tuple[float, float]:
     return unit * longest + 1e-30, unit * 0.5 * longest * longest + 1e-30
 
 
-@kernel()
-def top_two_rows(
-    xs: Singles,
-    n: int,
-    d: int,
-    panels: Singles,
-    bias: Singles,
-    n_panels: int,
-    best: Singles,
-    second: Singles,
-    which: npt.NDArray[np.int32],
-) -> None:
-    """Best and second best score, and the best column, for rows 0..n of xs (six at a time, so padded to sixes).
+class TopTwo(NamedTuple):
+    """Best and second best score, and the best column, of each row i at i; eight lanes a row, the rest is scratch."""
 
-    Results are in best[i], second[i], which[i]; these arrays have eight lanes a row, 8 * len in all, for scratch.
-    """
+    best: Singles
+    second: Singles
+    which: npt.NDArray[np.int32]
+
+
+@kernel()
+def new_top_two(n: int) -> TopTwo:
+    """Room for n rows."""
+    return TopTwo(np.empty(n * LANES, np.float32), np.empty(n * LANES, np.float32), np.empty(n * LANES, np.int32))
+
+
+@kernel()
+def top_two_rows(xs: Singles, n: int, d: int, panels: Singles, bias: Singles, n_panels: int, top_two: TopTwo) -> None:
+    """Find the best two for rows 0..n of xs (six at a time, so padded to sixes)."""
+    best, second, which = top_two.best, top_two.second, top_two.which
     tiles = -(-n // ROWS)
     for i in range(tiles * ROWS * LANES):
         best[i] = NEVER
@@ -217,20 +216,8 @@ def top_two_rows(
         which[i] = 0
     for q in range(n_panels):
         for t in range(tiles):
-            tile_top_two(
-                xs,
-                t * ROWS * d,
-                d,
-                panels,
-                q * COLUMNS * d,
-                bias,
-                q * COLUMNS,
-                q,
-                best,
-                second,
-                which,
-                t * ROWS * LANES,
-            )
+            x_at, column = t * ROWS * d, q * COLUMNS
+            tile_top_two(xs, x_at, d, panels, column * d, bias, column, q, best, second, which, t * ROWS * LANES)
     for i in range(n):
         top, runner_up, column = np.float32(NEVER), np.float32(NEVER), 0
         for lane in range(LANES):

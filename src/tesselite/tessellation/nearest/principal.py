@@ -6,9 +6,8 @@ What they bound is used by the look-up in `filtered` and by Lloyd's algorithm in
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from tesselite.base.arrays import Floats
 
 _COUNTS = (8, 16, 24, 32, 48, 64)  # components to choose from
 _LEAST_DIMENSIONS = 24

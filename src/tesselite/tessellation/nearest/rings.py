@@ -18,15 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import Lookup, call_lookup, lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.scaling import LINE, NAMES, RING, axis_gap
 from tesselite.tessellation.nearest.index import Index, build_index
 from tesselite.tessellation.nearest.table import find_in_table, table_tables
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 _MOST_VALUES = 1 << 24  # of images, 128 MB; beyond, all centroids are compared
 _HEADER, _ROW = 3, 6  # ints before those of features, and ints for each group of labels

@@ -8,15 +8,12 @@ answer without any distance. Points outside the grid are searched in the tree.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.compiled.memory import prefetch
 from tesselite.tessellation.nearest.tree import SQUARE, finite, new_scratch, tree_search, tree_tables
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 TABLE, CENTROIDS, N_CENTROIDS = 5, 6, 7  # in the tree's header: where they start, and how many there are
 

@@ -11,8 +11,8 @@ J. L. Bentley (1975), "Multidimensional binary search trees used for associative
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation.nearest.lanes import (
@@ -27,9 +27,6 @@ from tesselite.tessellation.nearest.lanes import (
     lowest_bit,
 )
 from tesselite.tessellation.nearest.powers import LEAST, MOST, NEGLIGIBLE, TOLERANCE, lane_box_powers, lane_powers
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 BLOCK = 32  # centroids in a block: four vectors of eight
 FANOUT = 64  # children of a node; wide, because a step down mispredicts branches and a box costs two nanoseconds
