@@ -29,6 +29,7 @@ def test_descriptors(name, n_points):
     assert problem.times[-1] == 3000
     assert (np.diff(problem.times) == 3000 // n_points).all()
     assert problem.features.names[-2:] == ("x3000", "y3000")
+    assert problem.features.titles[-2:] == ("x at step 3000", "y at step 3000")
     assert problem.direction == "min"
     assert problem.floor == 440
     assert problem.scenarios == tuple(str(i) for i in range(1, 17))

@@ -112,7 +112,7 @@ def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:
     """How much of the variance the components hold, and the features with the largest weights in each."""
     n, total = len(components.shares), _percent(float(components.shares.sum()))
     held = f"{total} of the variance of features in {n} component{'s' if n > 1 else ''}"
-    return held, _weights(archive.tessellation.space.names, components)
+    return held, _weights(archive.tessellation.space.titles, components)
 
 
 def _are_small(axes: Any) -> bool:
@@ -142,11 +142,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
-def _weights(names: tuple[str, ...], components: Components) -> str:
+def _weights(titles: tuple[str, ...], components: Components) -> str:
     """The features with the largest weights in each component, a line for each."""
     lines = ["largest weights of the components"]
     for i, axis in enumerate(components.axes):
         largest = np.argsort(-np.abs(axis), kind="stable")[:_NAMES_SHOWN]
         weights = [f"{axis[j]:+.2f}".replace("-", "\N{MINUS SIGN}") for j in largest]
-        lines.append(f"{i + 1}: " + ", ".join(f"{w} {short(names[j])}" for w, j in zip(weights, largest, strict=True)))
+        lines.append(f"{i + 1}: " + ", ".join(f"{w} {short(titles[j])}" for w, j in zip(weights, largest, strict=True)))
     return "\n".join(lines)

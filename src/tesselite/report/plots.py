@@ -18,6 +18,7 @@ from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import ExpectedQuality, share
 from tesselite.assessment.scenarios import Assessment
+from tesselite.problems import by_name, is_built_in
 from tesselite.problems.problem import TRAINING
 from tesselite.report.archive_map import draw_niches
 from tesselite.report.colouring import Colouring
@@ -316,10 +317,16 @@ def _archive_of(source: Any) -> Archive:
         return source
     if _is_path(source):
         path = Path(source)
-        return run_archive(path)[0] if path.is_dir() else Archive.load(path)
+        return _archive_of_run(path) if path.is_dir() else Archive.load(path)
     if isinstance(found := getattr(source, "archive", None), Archive):  # a run, or a search
         return found
     raise ValueError(f"source: expected an archive, a run, a file or the folder of a run, got {source!r:.80}")
+
+
+def _archive_of_run(folder: Path) -> Archive:
+    """Its archive, with the titles of features if the problem is one of ours; a user's is not imported for them."""
+    name = RunFolder.open(folder).read().plan.problem
+    return run_archive(folder, by_name(name) if is_built_in(name) else None)[0]
 
 
 def _tessellation_of(source: Any) -> Tessellation:

@@ -39,15 +39,15 @@ def plot_run(
     out = not_linked(folder / "figures") if out is None else Path(out)
     place = RunFolder.open(folder)
     plan = place.read().plan
-    archive, search = run_archive(folder)
-    if len(archive) and not archive.has_niches:
-        archive = in_niches(archive, len(archive))
-        say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     problem: Problem | None = None
     try:
         problem = problem_of(folder, plan)
     except ValueError as error:
         say(f"the pictures of {plan.problem} itself are left out: {error}")
+    archive, search = run_archive(folder, problem)
+    if len(archive) and not archive.has_niches:
+        archive = in_niches(archive, len(archive))
+        say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     files = []
     rows = place.read_progress()
     if rows:
@@ -61,7 +61,7 @@ def plot_run(
     changes = saved_changes(search)
     if changes:
         with figure(13.0, 3.4) as made:
-            draw_growth(made, changes, archive.tessellation.space.names, f"{plan.problem}: {plan.niches.label}")
+            draw_growth(made, changes, archive.tessellation.space.titles, f"{plan.problem}: {plan.niches.label}")
             files.append(save(made, out / f"growth.{kind}"))
         y_down = problem is not None and problem.y_down
         if pictures := place.read_pictures(len(changes)):

@@ -108,7 +108,8 @@ def stored_tessellation(place: RunFolder, stored: Stored, problem: Problem) -> T
 def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, dict[str, Any] | None]:
     """The archive that a run has saved and the state of its search; ValueError if it has saved none yet.
 
-    The problem is looked for only where it is needed: a file cannot hold scales of the user's own.
+    A given problem adds the titles of its features. Without one, it is looked up only if the features have scales of
+    the user's own, which a file cannot hold.
     """
     place = RunFolder.open(folder)
     if not place.archive_file.exists():
@@ -117,4 +118,7 @@ def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, 
     if own_scales(place.archive_file):
         stored = place.read()
         niches = stored_tessellation(place, stored, problem or problem_of(folder, stored.plan))
-    return load_checkpoint(place.archive_file, niches)
+    archive, search = load_checkpoint(place.archive_file, niches)
+    if problem is not None:
+        archive.tessellation.space.titled(problem.features)
+    return archive, search

@@ -47,7 +47,8 @@ class FeatureSpace:
     and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
     `outside` says what happens to a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
     niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}. A
-    periodic feature has no outside; anything that is not a label is always refused.
+    periodic feature has no outside; anything that is not a label is always refused. `titles` are the texts by name that
+    figures and the page show, as in {"speed": "speed (m/s)"}; files and tables keep the names.
 
     Example:
         >>> import numpy as np
@@ -64,6 +65,7 @@ class FeatureSpace:
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
         outside: str | Mapping[str, str] = "nearest",
+        titles: Mapping[str, str] | None = None,
     ) -> None:
         if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
@@ -79,6 +81,7 @@ class FeatureSpace:
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
         self.refuses: npt.NDArray[np.bool_] = self._checked_outside(outside)  # (d,) whether outside it is invalid
+        self.titles: tuple[str, ...] = self._checked_titles(titles or {})
         # Scaled bounds; equal to low and high on linear axes.
         self._from: Array = self._scaled(self.low[None, :])[0]
         if self.is_open:
@@ -146,7 +149,7 @@ class FeatureSpace:
             raise ValueError("features: expected at least one that has no labels; use a grid for labels alone")
         kept = {name: axis for name, axis in self.axes(self.low, self.high).items() if name not in self.labels}
         scales = {name: scale for name, scale in self.scales.items() if name in kept}
-        return FeatureSpace(kept, scales=scales, outside=self.outside_rules())
+        return FeatureSpace(kept, scales=scales, outside=self.outside_rules()).titled(self)
 
     def axes(self, low: Array, high: Array) -> dict[str, Axis]:
         """The features as they are given to the class, with these bounds (d,)."""
@@ -157,7 +160,13 @@ class FeatureSpace:
 
     def within(self, low: Array, high: Array) -> FeatureSpace:
         """The same features with other bounds, each (d,), sampled uniformly; labels stay."""
-        return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules())
+        return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules()).titled(self)
+
+    def titled(self, other: FeatureSpace) -> FeatureSpace:
+        """This space, with the titles of another for features of the same names."""
+        theirs = dict(zip(other.names, other.titles, strict=True))
+        self.titles = tuple(theirs.get(name, title) for name, title in zip(self.names, self.titles, strict=True))
+        return self
 
     @property
     def linear(self) -> bool:
@@ -187,6 +196,14 @@ class FeatureSpace:
             elif scale != "linear":
                 raise ValueError(f"scales: expected 'linear', 'log' or a Scale for {name!r}, got {scale!r}")
         return checked
+
+    def _checked_titles(self, titles: Mapping[str, str]) -> tuple[str, ...]:
+        if not isinstance(titles, Mapping):
+            raise ValueError(f"titles: expected one for each name, as in {{'size': 'size (mm)'}}, got {shown(titles)}")
+        unknown = [name for name in titles if name not in self.names]
+        if unknown:
+            raise ValueError(f"titles: {unknown[0]!r} is not a feature; the features are {', '.join(self.names)}")
+        return tuple(str(titles.get(name, name)) for name in self.names)
 
     def _checked_outside(self, outside: str | Mapping[str, str]) -> npt.NDArray[np.bool_]:
         rules = dict.fromkeys(self.names, outside) if isinstance(outside, str) else outside

@@ -24,7 +24,7 @@ _PLACES = 101
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
-    """Names, bounds and labels of features; where the scale is not linear, a table of values at even places too.
+    """Names, titles, bounds and labels of features; where the scale is not linear, a table of values at even places too.
 
     The page reads its axes off the tables: it cannot call a scale, and a user's own may have any name.
     """
@@ -32,7 +32,7 @@ def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, An
     tables[0], tables[-1] = space.low, space.high  # without rounding
     described = []
     for j in kept:
-        feature = {"name": space.names[j], "low": space.low[j], "high": space.high[j]}
+        feature = {"name": space.names[j], "title": space.titles[j], "low": space.low[j], "high": space.high[j]}
         feature |= {"labels": list(space.labels.get(space.names[j], ())), "periodic": bool(space.periodic[j])}
         if space.names[j] in space.scales:
             feature |= {"table": tables[:, j], "is_log": space.scales[space.names[j]] == LOG}

@@ -246,7 +246,7 @@ def _phrase(problem: Problem | None, scenario: str) -> str:
 
 def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> dict[str, Any]:
     """The bounds after each change, of the features whose range grew most, and pictures of the niches."""
-    changes, names = run.changes, archive.tessellation.space.names
+    changes, titles = run.changes, archive.tessellation.space.titles
     low, high = (np.array([getattr(change, side) for change in changes]) for side in ("low", "high"))
     grown = (high[-1] - low[-1]) / (high[0] - low[0])
     shown = np.sort(np.argsort(-grown, kind="stable")[:_MOST_BOUNDS]).tolist()
@@ -254,8 +254,8 @@ def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> di
         "at": [change.at for change in changes],
         "lost": [change.lost for change in changes],
         "n_niches": [change.n_niches for change in changes],
-        "bounds": [{"name": names[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown],
-        "n_features": len(names),
+        "bounds": [{"name": titles[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown],
+        "n_features": len(titles),
         "pictures": [],
     }
     if run.pictures:

@@ -32,7 +32,7 @@
     return sorted.length ? [at(0.05), at(0.95)] : [0, 1];
   };
   const shared = (run, key) => {
-    const name = run.column(key).text, alike = [];
+    const { name } = run.column(key), alike = [];
     for (const other of Page.document.runs.filter((one) => one.archive)) {
       if (run.column(key).is_fitness) alike.push(other.archive.fitness, ...other.scenarios.map((s) => s.fitness));
       else if (key === "age") alike.push(other.archive.evaluations);

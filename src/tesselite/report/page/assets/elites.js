@@ -66,7 +66,7 @@
       ["fitness", "fitness"],
       ["age", "age (evaluation that found it)"],
       ...(archive.emitters ? [["emitter", "emitter that found it"]] : []),
-      ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
+      ...run.features.map((feature, j) => [`feature ${j}`, feature.title]),
       ...archive.records.map((record, j) => [`record ${j}`, record.name]),
       ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness ${scenario.phrase}`]),
@@ -101,7 +101,7 @@
         return { text: "emitter", values: of, axis, unit: Float32Array.from(of, axis.at) };
       }
       const j = +key.split(" ")[1];
-      if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
+      if (key.startsWith("feature")) return { text: run.features[j].title, ...run.features[j], axis: Page.axis(run.features[j]) };
       if (key.startsWith("record")) {
         const { name, values, labels } = archive.records[j];
         return measured(name, values, false, labels);
@@ -205,7 +205,7 @@
     if (row < 0) say("empty");
     else {
       say(`fitness ${run.text("fitness", row)}`);
-      run.features.slice(0, 6).forEach((feature, j) => say(`${feature.name} ${run.text(`feature ${j}`, row)}`));
+      run.features.slice(0, 6).forEach((feature, j) => say(`${feature.title} ${run.text(`feature ${j}`, row)}`));
       run.archive.records.slice(0, 6).forEach((record, j) => say(`${record.name} ${run.text(`record ${j}`, row)}`));
       if (run.features.length > 6) say(`and ${run.features.length - 6} more features`);
       if (Page.scenario) say(`fitness ${run.phrase(Page.scenario)} ${run.text(run.scenario_key(), row)}`);

@@ -25,7 +25,7 @@
       const there = run.scenario(Page.scenario).fitness[row];
       shown.push([run.phrase(Page.scenario), Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
     }
-    if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
+    if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.title, run.text(`feature ${j}`, row)]));
     run.archive.records.slice(0, 8).forEach((record, j) => shown.push([record.name, run.text(`record ${j}`, row)]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
     if (run.archive.emitters) shown.push(["Found by", run.text("emitter", row)]);
@@ -35,7 +35,7 @@
   const lists = () => {
     const run = Page.run, row = Page.row;
     const put = (id, bars) => Page.fill(Page.by(id).querySelector(".bars"), ...bars.flat());
-    put("elite-features", run.features.map((f, j) => bar(f.name, run.text(`feature ${j}`, row), f.unit[row])));
+    put("elite-features", run.features.map((f, j) => bar(f.title, run.text(`feature ${j}`, row), f.unit[row])));
     const solution = run.solution(row), axes = run.solution_axes();
     // From 0 where a value can have either sign.
     put("elite-solution", axes.map((axis, j) => bar(run.solution_name(j), axis.text(solution[j]), axis.at(solution[j]), axis.at(Math.max(axis.low, Math.min(axis.high, 0))))));

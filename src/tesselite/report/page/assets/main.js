@@ -64,7 +64,7 @@
       Page.by("scatter-axes").hidden = is_map;
       Page.by("zoom").hidden = !is_map;
       Page.by("map").setAttribute("aria-label", is_map
-        ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.name).join(" and ")}. Arrow keys move from niche to niche.`
+        ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.title).join(" and ")}. Arrow keys move from niche to niche.`
         : `Elites as points: ${run.n} of them. Arrow keys move from elite to elite.`);
       Page.filter.open();
       if (is_map) Page.map.open(); else Page.scatter.open();
