@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Table, Values, centres, check_holds
+from tesselite.interop.table import Table, Values, centres, check_has_niches, check_holds
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all
@@ -95,6 +95,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 def write_qdax(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
     """Write the four files into a folder, in full precision; JAX itself reads them in single precision by default."""
+    check_has_niches(archive, "QDax")
     fitness = check_holds(archive, "QDax", (), negate, lossy)
     n = archive.n_niches
     if n > _MOST_NICHES:

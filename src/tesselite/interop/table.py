@@ -130,6 +130,15 @@ def centres(tessellation: Tessellation, niches: Ints) -> Floats:
     raise ValueError(f"archive: expected a grid or a CVT, whose niches have centres, got {tessellation.kind!r} niches")
 
 
+def check_has_niches(archive: Archive, what: str) -> None:
+    """ValueError for a population without niches."""
+    if not archive.has_niches:
+        raise ValueError(
+            f"{what}: expected an archive with niches, got a population without; put it into niches first, as in "
+            "tesselite.project(archive, tesselite.cvt(space, 1000))"
+        )
+
+
 def check_holds(archive: Archive, what: str, records: tuple[str, ...], negate: bool, lossy: bool) -> Floats:
     """The fitness of the elites as a format that maximises takes it; ValueError for what it cannot hold.
 

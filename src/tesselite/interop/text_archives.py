@@ -15,7 +15,7 @@ import numpy as np
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import Floats, Table, centres, check_holds
+from tesselite.interop.table import Floats, Table, centres, check_has_niches, check_holds
 from tesselite.tessellation.files import save_tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
@@ -77,6 +77,7 @@ def _numbers(path: Path, least: int) -> Floats:
 
 def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
     """Write the elites, and the centroids of a CVT beside them, as `centroids_K_D.dat`."""
+    check_has_niches(archive, "pymap_elites")
     fitness = check_holds(archive, "pymap_elites", (), negate, lossy)
     elites, niches = archive.elites(), archive.tessellation
     rows = np.column_stack([fitness, centres(niches, elites.niches), elites.features, elites.solutions])

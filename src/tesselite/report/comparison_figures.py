@@ -7,7 +7,7 @@ that colour-blind readers and black-and-white print can tell them apart. Figures
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING, DrawScenario
 from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
 from tesselite.report.style import figure, save
+from tesselite.report.texts import unit_of, with_unit
 
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
@@ -288,6 +289,11 @@ def comparison_figures(
     marks: Sequence[Mark] = (),
 ) -> list[Path]:
     """Draw everything a comparison shows into files in `out`, with marks of its groups; returns them."""
+    # The paper's numbers are never so huge that there is a unit to take out of the marks as well.
+    unit = unit_of(comparison.levels, *(comparison.bests(g, s) for g in comparison.groups for s in comparison.settings))
+    comparison = replace(
+        comparison, scale=comparison.scale / unit, fitness_name=with_unit(comparison.fitness_name, unit)
+    )
     files = []
     rows, _ = _rows_of(len(comparison.settings) + overall)
     with figure(_PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:

@@ -66,7 +66,7 @@ def from_zero(ax: Any, values: Any) -> None:
     if len(positive) and values.max() > 50.0 * np.median(values):
         smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * float(values.max()))
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
-    ax.set_ylim(bottom=0.0)
+    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.02 * float(values.max())) or None)  # dots on top are not cut
 
 
 def share_label(direction: Direction) -> str:

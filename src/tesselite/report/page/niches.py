@@ -24,7 +24,7 @@ _PLACES = 101
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
-    """Names, titles, bounds and labels of features; where the scale is not linear, a table of values at even places too.
+    """Names, titles, bounds and labels of features; unless the scale is linear, also a table of values at even places.
 
     The page reads its axes off the tables: it cannot call a scale, and a user's own may have any name.
     """
