@@ -19,7 +19,7 @@ from tesselite.spaces.variables import Variable
 
 Array = npt.NDArray[np.float64]
 Bounds = tuple[float | None, float | None] | None
-"""(low, high) of a feature; None where nobody knows."""
+"""(low, high) of a feature; None where unknown."""
 Axis = Bounds | Periodic | Labels
 Sampler = Callable[[int, np.random.Generator], Array]
 
@@ -34,7 +34,7 @@ class Scale:
 
 
 LOG = Scale("log", np.log, np.exp)
-_OPEN = sys.float_info.max  # stands for a bound that is not known while the others are checked
+_OPEN = sys.float_info.max  # stands for an unknown bound while the others are checked
 
 
 class FeatureSpace:
@@ -346,7 +346,7 @@ class FeatureSpace:
         }
 
     def kinds_to_dict(self) -> dict[str, Any]:
-        """Which features are periodic and which have labels, if any; niches depend on it."""
+        """Which features are periodic and which have labels, if any; niches depend on this."""
         periodic = [name for name, ring in zip(self.names, self.periodic, strict=True) if ring]
         labels = {name: list(labels) for name, labels in self.labels.items()}
         return {**({"periodic": periodic} if periodic else {}), **({"labels": labels} if labels else {})}
@@ -409,7 +409,7 @@ def _bounds_of(axis: Any) -> Any:
 
 
 def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Array, Array]:
-    """Low and high bounds (d,), infinite where they are open; ValueError for what are no bounds."""
+    """Low and high bounds (d,), infinite where they are open; ValueError for invalid ones."""
     pairs = "a (low, high) pair of numbers for each name, or None where a bound is not known"
     pairwise = [(None, None) if bounds is None else bounds for bounds in given]
     if not all(isinstance(bounds, Sequence | np.ndarray) and len(bounds) == 2 for bounds in pairwise):
