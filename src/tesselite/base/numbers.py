@@ -42,8 +42,7 @@ def as_float(name: str, value: Any, expected: str) -> float:
 
 
 def shown(value: Any) -> str:
-    """A value in an error message, shortened; arrays and long lists are described.
-    """
+    """A value in an error message, shortened; arrays and long lists are described."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of shape {value.shape}"
     if isinstance(value, list | tuple) and len(value) > 8:

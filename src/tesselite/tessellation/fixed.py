@@ -71,7 +71,7 @@ class FixedLloyd:
     def _reseed(self) -> int:
         """Put the centroid of each empty niche on one of the samples that are farthest from their centroids.
 
-        Returns for how many there was a sample: none is left if all of them lie on centroids.
+        Returns how many were moved: no sample is left if all of them lie on centroids.
         """
         empty = np.flatnonzero(np.diff(self.starts) == 0)
         farthest = np.argsort(-self.squares, kind="stable")

@@ -1,4 +1,4 @@
-"""Populations without niches, as a plan holds them: `Dns`, `Nslc` and `Rts`. Who stays in them is in `competition`."""
+"""Populations without niches, as a plan holds them: `Dns`, `Nslc` and `Rts`. Selection is in `competition`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Population(Rule):
         self._set_count("size")
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
-        """The same; ValueError for features whose distances it does not know."""
+        """The same; ValueError for periodic features and labels."""
         space.check_plain(self.kind)
         return self
 
@@ -36,7 +36,7 @@ class Population(Rule):
 
     @property
     def construction(self) -> str:
-        """The label says it all."""
+        """Nothing beyond the label."""
         return ""
 
     def command(self, folder: Path) -> list[str]:

@@ -51,7 +51,7 @@ class TrajectorySampler:
 
     @property
     def cache_key(self) -> str:
-        """What tells it from other samplers in the cache of tessellations: all that its samples depend on."""
+        """What identifies it in the cache of tessellations: all that its samples depend on."""
         return f"trajectories {self.times} from {self.start} in {self.arena}"
 
 
@@ -89,7 +89,7 @@ class Maze(Problem):
             for axis, size in (("x", width), ("y", height)):
                 bounds[f"{axis}{time}"] = (0.0, float(size))
                 titles[f"{axis}{time}"] = f"{axis} at step {time}"
-        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
+        # A single, sufficiently late point can be anywhere: then drivable samples are uniform.
         farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
         anywhere = n_points == 1 and SPEED * steps >= farthest
         x, y, _ = world.start
@@ -129,7 +129,7 @@ class Maze(Problem):
         return record[0]
 
     def scenario_phrase(self, scenario: str) -> str:
-        """The environment by its number; worlds of the user's own by their names."""
+        """The environment by its number; users' worlds by their names."""
         return f"in environment {scenario}" if scenario.isdigit() else f"in {scenario}"
 
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
