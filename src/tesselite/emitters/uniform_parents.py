@@ -1,4 +1,4 @@
-"""Uniform: parents drawn uniformly from all elites, and an operator. What MAP-Elites does, and the default."""
+"""Uniform: parents drawn uniformly from all elites, and an operator. This is MAP-Elites, and the default."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def offspring_of(variation: Variation, parents: Rows, space: SolutionSpace, rng:
 
 
 def text_of_variation(emitter: Any, given: Variation | None) -> str | None:
-    """The text of an emitter's operator; empty where the space varies its solutions itself, None for a function.
+    """The text of an emitter's operator; empty if the space varies its solutions itself, None for a function.
 
     `given` is what the emitter was made with; it may not have begun yet.
     """
@@ -60,7 +60,7 @@ def text_of_variation(emitter: Any, given: Variation | None) -> str | None:
 
 
 class Uniform(Emitter):
-    """Parents drawn uniformly, and a variation. It remembers nothing, so it works everywhere."""
+    """Parents drawn uniformly, and a variation. It has no state, so it works everywhere."""
 
     asynchronous = True
     islands = True
@@ -70,13 +70,13 @@ class Uniform(Emitter):
         self._given = variation
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
+        """Prepare for a search over this space."""
         super().begin(space, seed)
         self.variation = checked_variation(self._given, space)
         self.selection_key = key(seed, Purpose.SELECTION)
         if isinstance(self.variation, operators.Operator):
             bounded: Any = space
-            self.brood = Brood(  # what a compiled operator breeds from and into; elites and children change
+            self.brood = Brood(  # the arguments of a compiled operator; elites and children change
                 elites=np.empty((0, space.width)),
                 parents=np.zeros((2, CHUNK), np.int64),
                 low=bounded.low,
