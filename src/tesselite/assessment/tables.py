@@ -1,4 +1,4 @@
-"""Table: rows of text and numbers, written as Markdown, CSV or LaTeX. What is in them is decided elsewhere."""
+"""Table: rows of text and numbers, written as Markdown, CSV or LaTeX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command `bench` does: algorithms on the field's public benchmarks, beside the published figures."""
+"""The implementation of `bench`: algorithms on the field's public benchmarks, beside the published figures."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def make_report(folders: Sequence[Path], out: Path | None, as_json: bool) -> Non
 
 
 def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
-    """Serve the page of a run, going on or not, until stopped."""
+    """Serve the page of a run, active or not, until stopped."""
     from tesselite.report.live import LiveServer
 
     if folder.exists() and not folder.is_dir():

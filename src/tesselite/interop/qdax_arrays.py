@@ -22,7 +22,7 @@ _MOST_NICHES = 10_000_000  # of which a file holds all
 
 
 class Repertoire(Protocol):
-    """What is read of a repertoire; genotypes may be arrays in dicts, lists and tuples."""
+    """The attributes of a repertoire that are read; genotypes may be arrays in dicts, lists and tuples."""
 
     genotypes: Any
     fitnesses: Any
@@ -61,7 +61,7 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
     check_regular(file)
     try:
         array = np.load(file, allow_pickle=False)
-    except Exception as error:  # NumPy raises whatever a damaged file leads it to
+    except Exception as error:  # a damaged file can make NumPy raise anything
         raise ValueError(f"{file.name}: not readable ({error})") from None
     return _array(file.name, array)
 

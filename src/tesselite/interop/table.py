@@ -1,4 +1,4 @@
-"""Table: what the file of another library says about its solutions, and how it becomes an archive.
+"""Table: the solutions of another library's file, and how they become an archive.
 
 The formats are in `pyribs_table`, `qdax_arrays` and `text_archives`.
 """

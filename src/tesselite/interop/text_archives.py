@@ -68,7 +68,7 @@ def _numbers(path: Path, least: int) -> Floats:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a file without content, which is refused below
             rows = np.loadtxt(path, dtype=np.float64, ndmin=2)
-    except Exception as error:  # NumPy raises whatever a damaged file leads it to
+    except Exception as error:  # a damaged file can make NumPy raise anything
         raise ValueError(f"not readable ({error})") from None
     if not rows.size or rows.shape[1] < least:
         raise ValueError(f"expected lines of at least {least} numbers, got {rows.shape[1] if rows.size else 0}")

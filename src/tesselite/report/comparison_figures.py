@@ -29,7 +29,7 @@ _SMALLEST_SHARE = 1e-4  # at most 10,000 elites of an archive are assessed
 
 @dataclass(frozen=True)
 class Mark:
-    """A number of a group that others report, drawn beside ours as a diamond."""
+    """A published number for a group, drawn beside ours as a diamond."""
 
     group: str
     measure: Measure
@@ -70,8 +70,8 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
 def draw_boxes(ax: Any, values: Sequence[Any], faces: Sequence[dict[str, Any]], places: Sequence[float]) -> None:
     """One box at each place: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
 
-    A box of few runs says little, so each of these is a dot in it. Runs that are infinitely bad cannot be drawn; above
-    their box stands how many there are. Where there are no values at all, it says so.
+    In a box of few runs, each run is also a dot. Runs that are infinitely bad cannot be drawn; their number is written
+    above their box. A missing box is marked "not computed".
     """
     above = {"rotation": 90, "ha": "center", "va": "top", "fontsize": 6, "color": "0.35"}
     for place, of_group in zip(places, values, strict=True):
@@ -142,7 +142,7 @@ def _legend(
         handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False, fontsize=8
     )
     for text in legend.get_texts():
-        text.set_parse_math(False)  # names are the user's: a dollar sign in them begins no formula
+        text.set_parse_math(False)  # a dollar sign in a user's name does not begin a formula
 
 
 def draw_best(
@@ -155,7 +155,7 @@ def draw_best(
 ) -> None:
     """Best fitness in each setting, a panel each, with a drawing of the setting above it.
 
-    At most six panels stand in a row, so that many settings fit the width of a page. `overall` adds a last panel made
+    At most six panels are in a row, so that many settings fit the width of a page. `overall` adds a last panel made
     from the medians of all settings, as in the paper's appendix.
     """
     shades = colours(comparison.groups)
@@ -227,8 +227,8 @@ def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Ma
 def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False, marks: Sequence[Mark] = ()) -> None:
     """Expected quality: the median share of solutions that reach each fitness level.
 
-    One column for the setting of the search (over runs) and one for the scenarios (over runs x scenarios). A second
-    row, `logarithmic`, shows what lies on zero in the first.
+    One column for the setting of the search (over runs) and one for the scenarios (over runs x scenarios). A second,
+    `logarithmic` row shows what lies on zero in the first.
     """
     shades = colours(comparison.groups)
     panels: dict[str, tuple[str, ...]] = {comparison.training_name: (TRAINING,)}
@@ -289,7 +289,7 @@ def comparison_figures(
     marks: Sequence[Mark] = (),
 ) -> list[Path]:
     """Draw everything a comparison shows into files in `out`, with marks of its groups; returns them."""
-    # The paper's numbers are never so huge that there is a unit to take out of the marks as well.
+    # Marks are the paper's numbers, which are never this huge.
     unit = unit_of(comparison.levels, *(comparison.bests(g, s) for g in comparison.groups for s in comparison.settings))
     comparison = replace(
         comparison, scale=comparison.scale / unit, fitness_name=with_unit(comparison.fitness_name, unit)

@@ -30,8 +30,8 @@ def draw_curve(ax: Any, x: Any, quartiles: Any, **look: Any) -> None:
 def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
     """Evaluations (m,) and the quartiles (3, m) over runs of a measure.
 
-    Each run is taken at the numbers of evaluations of the first (the last value known there); where one has none yet,
-    there is no point.
+    Each run is taken at the numbers of evaluations of the first, with its last known value; there is no point where one
+    has none yet.
     """
     grid = np.array(runs[0]["evaluations"], dtype=np.float64)
     rows = []
@@ -46,7 +46,7 @@ def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
 
 
 def label_evaluations(ax: Any) -> None:
-    """Name the horizontal axis; thousands are written as 20k, millions as 1.5M."""
+    """Label the horizontal axis; thousands are written as 20k, millions as 1.5M."""
     from matplotlib.ticker import EngFormatter
 
     ax.set_xlabel("evaluations")
@@ -70,5 +70,5 @@ def from_zero(ax: Any, values: Any) -> None:
 
 
 def share_label(direction: Direction) -> str:
-    """What the vertical axis of expected quality says."""
+    """The label of the vertical axis of expected quality."""
     return "P(X ≤ x)" if direction == "min" else "P(X > x)"

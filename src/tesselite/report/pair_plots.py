@@ -27,9 +27,8 @@ _NAMES_SHOWN = 3
 
 
 def pair_components(archive: Archive) -> Components | None:
-    """Up to four principal components of the elites' unit-scaled features; None where there is nothing to project.
-
-    That is: fewer than three elites, or elites that all have the same features.
+    """Up to four principal components of the elites' unit-scaled features; None for fewer than three elites, or if all
+    have the same features.
     """
     space, features = archive.tessellation.space, archive.elites().features
     if len(features) < _FEWEST_ELITES:
@@ -48,8 +47,8 @@ def pairs_size(components: Components) -> tuple[float, float]:
 def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: Colouring) -> Any:
     """Draw the elites along each pair of c components into axes (c, c), the best on top.
 
-    The lower triangle has the pairs, the diagonal how many elites are where. At most 20,000 points are drawn, evenly
-    taken from worst to best; histograms count all. Returns what a colour bar needs, None for a single component.
+    The lower triangle shows pairs, the diagonal histograms. At most 20,000 points are drawn, evenly sampled from worst
+    to best; histograms count all. Returns what a colour bar needs, None for a single component.
     """
     order = best_on_top(archive, _POINTS_SHOWN)
     n = len(components.shares)
@@ -100,7 +99,7 @@ def add_corner_bar(axes: Any, shown: Any, colouring: Colouring) -> None:
         return
     wide = len(axes) > 2  # the corner is two panels wide
     corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
-    corner.set_in_layout(False)  # there is room; the columns shall not make more
+    corner.set_in_layout(False)  # there is room; the columns must not be widened
     colouring.add_bar(corner, shown, ax=None, cax=corner, orientation="horizontal")
     corner.locator_params(axis="x", nbins=4 if wide and not _are_small(axes) else 2)
     if _are_small(axes):

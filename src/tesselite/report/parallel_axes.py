@@ -22,10 +22,10 @@ _NAMES_LISTED = 8  # in an error
 
 
 def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Sequence[str] | None = None) -> Any:
-    """Draw at most 2,000 elites, evenly taken from worst to best, the best on top; returns what a colour bar needs.
+    """Draw at most 2,000 elites, evenly sampled from worst to best, the best on top; returns what a colour bar needs.
 
     `features` are the axes, in this order; by default all, or the 24 that vary most. ValueError for a name that is not
-    a feature. Below the axes stands which features are missing, if any are.
+    a feature. Missing features are listed below the axes.
     """
     from matplotlib.collections import LineCollection
 

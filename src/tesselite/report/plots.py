@@ -1,7 +1,7 @@
 """Plots for your own figures: each draws into matplotlib axes that you give, or into new ones, and returns the axes.
 
 What is drawn can be an archive, a run, a file or the folder of a run; of several runs, medians and quartiles are drawn.
-How things are drawn is in the modules beside this one.
+The drawing itself is in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -284,7 +284,7 @@ def best_performance(
     ax.set(xlim=(-0.6, len(settings) - 0.4), ylabel=with_unit(f"best fitness ({better} is better)", unit))
     ax.ticklabel_format(axis="y", useOffset=False)
     values = np.concatenate([bests[np.isfinite(bests)] / unit for row in table for bests in row])
-    if len(values) and values.min() < 0.5 * values.max():  # where zero is far away it would only squeeze the boxes
+    if len(values) and values.min() < 0.5 * values.max():  # a distant zero would only squeeze the boxes
         from_zero(ax, values)
     handles = [Patch(label=name, linewidth=0.6, **face) for (name, *_), face in zip(groups, faces, strict=True) if name]
     return _with_legend(ax, handles)
@@ -448,5 +448,5 @@ def _with_legend(ax: Any, handles: Sequence[Any] | None = None) -> Any:
     """The axes, with a legend if anything in them has a label."""
     if handles or (handles is None and ax.get_legend_handles_labels()[1]):
         for text in ax.legend(**({"handles": handles} if handles else {}), frameon=False).get_texts():
-            text.set_parse_math(False)  # labels are the user's: a dollar sign in them begins no formula
+            text.set_parse_math(False)  # a dollar sign in a user's label does not begin a formula
     return ax

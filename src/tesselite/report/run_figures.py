@@ -33,7 +33,7 @@ def plot_run(
     An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. If
     niches grew, the bounds and the elites lost at each change are drawn, and, with two features, the niches. `features`
     selects the parallel axes; by default the features that vary most. `say` is called with the reason if something is
-    left out.
+    omitted.
     """
     folder = Path(folder)
     out = not_linked(folder / "figures") if out is None else Path(out)

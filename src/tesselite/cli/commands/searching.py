@@ -62,7 +62,7 @@ class Recycling:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of `run`; None stands for the default, or for what the paper did."""
+    """The options of `run`; None stands for the default, or for the paper's setting."""
 
     problem: Annotated[
         str, typer.Argument(metavar="PROBLEM", help="A built-in problem (see `tesselite problems`) or module:name.")
