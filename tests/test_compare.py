@@ -231,7 +231,7 @@ def test_families_share_a_hue_and_no_two_groups_a_colour():
 
 
 def test_names_are_no_formulas(tmp_path):
-    """A dollar sign begins mathematics in matplotlib; what is no formula ended in an error."""
+    """A dollar sign begins mathematics in matplotlib; other text after it raised an error."""
     evil = "$x_$"
     named = []
     for group in groups():

@@ -1,4 +1,4 @@
-"""`tl.plots`: what is drawn where, in axes of the user's own, from archives, files and folders."""
+"""`tl.plots`: what is drawn where, in users' axes, from archives, files and folders."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def test_the_history_and_the_histogram(page, elites):
     assert page.value("Page.run.n_selected") == found.sum() < len(elites)
     assert page.text("history-at") == f"{until:,}"
     assert page.value("document.getElementById('history').getAttribute('aria-valuetext')") == f"evaluation {until:,}"
-    # What was found later leaves its niche empty.
+    # The niches of later elites are empty.
     row = int(np.argmax(elites.evaluations))
     x, y = page.value(f"Page.map.locate({row})")
     pixel = page.value(

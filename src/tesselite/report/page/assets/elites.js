@@ -162,7 +162,7 @@
       // A spreadsheet takes some names for formulas, unless an apostrophe says that they are text.
       const as_text = (name) => (/^[=+\-@\t\r]/.test(name) && Number.isNaN(Number(name)) ? `'${name}` : name);
       const quote = (name) => (/[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
-      // Names that are taken get a word in front, as in `tesselite export`.
+      // Names in use get a prefix, as in `tesselite export`.
       const names = ["niche", "fitness", "evaluation"];
       const enter = (kind, name) => { while (names.includes(name)) name = `${kind} ${name}`; names.push(name); };
       for (const feature of run.features) enter("feature", feature.name);
@@ -192,10 +192,10 @@
     Page.tell("select");
   };
 
-  // Select the best, and stay with it while a run goes on.
+  // Select the best, and follow it during a run.
   Page.select_best = () => { if (Page.run && Page.run.best() >= 0) Page.select(Page.run.best(), true); };
 
-  // What hovering says of an elite (or of an empty niche).
+  // The tooltip of an elite (or of an empty niche).
   Page.tip = (event, row, niche) => {
     const tip = Page.by("tip");
     if (row < 0 && niche === undefined) { tip.hidden = true; return; }

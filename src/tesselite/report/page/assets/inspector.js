@@ -88,7 +88,7 @@
     requestAnimationFrame(tick);
   };
 
-  // The view of an elite in a setting: kept in the page, or asked of the server that stands behind it.
+  // The view of an elite in a setting: kept in the page, or requested from its server.
   const in_page = (run, row, scenario) => {
     for (const view of run.views || []) {
       if ((view.scenario || "") !== scenario) continue;
@@ -124,7 +124,7 @@
     return drawer && drawer.setting ? { drawer, opened: drawer.setting(view) } : null;
   };
 
-  // What tells an elite in a setting from all others; its row may change while a run goes on.
+  // Identifies an elite in a setting; its row may change during a run.
   const identity = () => {
     const { name, seed, archive } = Page.run;
     return JSON.stringify([name, seed, archive.niches[Page.row], archive.evaluations[Page.row], archive.fitness[Page.row], Page.scenario]);
@@ -149,12 +149,12 @@
     Page.by("view-best").textContent = scenario ? `Show the best ${run.phrase(scenario)}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
-    if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the whole story
+    if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the full history
     canvas.setAttribute("aria-label", found ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : `scenario ${scenario}`);
     show.extra = found && show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
     Page.fill(Page.by("elite-extra"), ...(show.extra ? [show.extra] : []));
     if (show.extra) show.extra.redraw();
-    // Bars are all there is to see of a solution without a drawing.
+    // A solution without a drawing is shown as bars.
     if (!has_views) Page.by("elite-solution").open = true;
     draw();
   };

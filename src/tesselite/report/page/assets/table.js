@@ -24,7 +24,7 @@
     return (j >= 0 && known.find(([key]) => key === `feature ${j}`)) || known.find(([, text]) => text.toLowerCase() === like) || known.find(([, text]) => like && text.toLowerCase().startsWith(like));
   };
 
-  // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. What is not understood keeps nothing.
+  // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. Unknown conditions keep nothing.
   const TESTS = { "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };
   Page.query = (run, text) => {
     const tests = [], wrong = [], niches = new Set();
@@ -85,7 +85,7 @@
     const known = shown_columns(run), [, , value] = known.find(([key]) => key === table.by) || known[1];
     const up = table.up ?? (table.by === "distance" || (table.by !== "fitness" && !table.by.startsWith("scenario")) || run.direction === "min");
     table.rows = Array.from({ length: run.n }, (_, row) => row).filter((row) => run.mask[row]);
-    // What has no value comes last, whichever way.
+    // Missing values come last in either order.
     const keys = Float64Array.from({ length: run.n }, (_, row) => value(row));
     table.rows.sort((a, b) => (Number.isNaN(keys[a]) - Number.isNaN(keys[b])) || (up ? keys[a] - keys[b] : keys[b] - keys[a]) || a - b);
     return up;
