@@ -1,4 +1,4 @@
-# Two commands do everything: `make demo` and `make test`. Each sets up what it needs in .venv first.
+# The two main commands are `make demo` and `make test`. Each first installs its requirements in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGE := .venv/.package
@@ -20,16 +20,16 @@ test-slow: $(TOOLS)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dart]'
 	$(BIN)/python -m pytest -m slow
 
-# Of the slow tests those of kills, lost workers, damaged files and wrong user code.
+# The slow tests of kills, lost workers, damaged files and faulty user code.
 test-crashes: $(TOOLS)
 	TESSELITE_SOAK_SECONDS=60 $(BIN)/python -m pytest -m slow -n 2 --dist worksteal $(ARGUMENTS) $(CRASHES:%=tests/test_%.py)
 
-# The core with kernels that check the bounds of every array; they have a cache of their own.
+# The core, with kernels that check the bounds of every array; they have their own cache.
 test-bounds: $(TOOLS)
 	NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 --dist loadfile $(CORE:%=tests/test_%.py)
 
-# The quick tests with the lowest versions that pyproject.toml allows. Old releases beside newer ones of what they use
-# themselves warn of deprecations, which are no errors here. TESTS chooses some: make test-lowest TESTS=tests/test_grid.py
+# The quick tests with the lowest versions that pyproject.toml allows. Old releases with newer dependencies
+# cause deprecation warnings, which are not errors here. TESTS selects tests: make test-lowest TESTS=tests/test_grid.py
 test-lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
@@ -52,7 +52,7 @@ docs: $(DOCS)
 	$(BIN)/python tools/check_site.py build/site
 	@echo "the site: build/site/index.html"
 
-# Wheel and source distribution in dist/, checked, and the wheel tried in an empty environment.
+# Wheel and source distribution in dist/, checked; the wheel is tested in an empty environment.
 dist:
 	rm -rf dist .venv-dist .venv-smoke
 	$(PYTHON) -m venv .venv-dist
@@ -64,11 +64,11 @@ dist:
 	cd dist && env -u PYTHONPATH ../.venv-smoke/bin/tesselite run sphere --grid 10 --evaluations 2000 --seed 1 -o ../.venv-smoke/run
 	@echo "ready: dist/"
 
-# All reports in results/ and the pages that stand on them, from the stored trials.
+# All reports in results/ and the pages based on them, from the stored trials.
 reproduction: $(PACKAGE)
 	$(BIN)/python tools/reproduction.py
 
-# The peers live in an environment of their own: what they need must not decide what we run on.
+# The other libraries have their own environment, so that their requirements do not affect ours.
 bench: .venv-bench/.installed
 	.venv-bench/bin/python benchmarks/search_loop.py
 	.venv-bench/bin/python benchmarks/cvt_construction.py

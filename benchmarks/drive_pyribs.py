@@ -1,6 +1,6 @@
 """How the benchmarks drive pyribs: an archive and an IsoLineEmitter without a scheduler, and CMA-MAE with one.
 
-For one emitter the scheduler only copies what the emitter returns and hands results on, so leaving it out is in
+For one emitter the scheduler only copies what the emitter returns and forwards results, so leaving it out is in
 pyribs' favour. The objective is a vectorised NumPy function; time in ask and add is kept apart from time in the
 objective.
 """

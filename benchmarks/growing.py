@@ -1,4 +1,5 @@
-"""What a change of niches costs, and populations without niches against the full distance matrix and pyribs' archives.
+"""The cost of a change of niches, and of populations without niches against the full distance matrix and pyribs'
+archives.
 
     python benchmarks/growing.py
     python benchmarks/growing.py --niches 2000 --members 2000
@@ -49,7 +50,7 @@ def changes(n_niches: int) -> list[list[str]]:
         def expand(i: int, archive=archive, niches=niches, space=space) -> None:
             wider = space.within(space.low - 0.01 * (i + 1), space.high + 0.01)
             unit = niches.unit_centroids
-            if space.n > AXES:  # as when axes are learned anew
+            if space.n > AXES:  # as when axes are learned again
                 elites = archive.in_order_of_filling().features
                 unit = along_axes(unit[:, :AXES], spanning_axes(wider.to_unit(elites), AXES))
             moved = wider.from_unit(unit).clip(wider.low, wider.high)
@@ -123,8 +124,8 @@ def pyribs(size: int, d: int, mine: float) -> str:
 def local_competition(size: int) -> list[list[str]]:
     """Batches of 200 into a full population, by novelty search with local competition; pyribs' archive beside it.
 
-    They do not do the same: ours ranks the whole population anew by NSGA-II, pyribs looks at the new rows alone and
-    adds those that are novel enough or better than their nearest.
+    They differ: ours ranks the whole population by NSGA-II, pyribs considers the new rows only and adds those that are
+    novel enough or better than their nearest.
     """
     rows = []
     for d in (2, 36):

@@ -1,4 +1,4 @@
-"""Speed of the hexapod's engines: complete evaluations per second, threads, DART, and where the time goes.
+"""Speed of the hexapod's engines: complete evaluations per second, threads, DART, and a profile.
 
     python benchmarks/hexapod_speed.py [--rows 600] [--repeats 15]
 
@@ -35,7 +35,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def processor_seconds(work: Callable[[], object], repeats: int) -> float:
-    """Shortest processor time of this thread, whatever else the machine does."""
+    """Shortest processor time of this thread, independent of other load."""
     best = float("inf")
     for _ in range(repeats):
         began = time.thread_time()

@@ -1,6 +1,6 @@
-"""What keeping more costs: records with each elite, and the history of a run. python benchmarks/keeping.py [--write]
+"""The cost of keeping more: records with each elite, and the history of a run. python benchmarks/keeping.py [--write]
 
-The compiled arm with ten joints on a grid of 64 x 64, in a folder, on one thread, in turn: as it is, with two float
+The compiled arm with ten joints on a grid of 64 x 64, in a folder, on one thread, in turn: plain, with two float
 records, and with its history. Processor time of everything but compilation, files included; the least of all rounds
 counts. The same with a plain Python function, whose evaluation takes some ten microseconds. About two minutes.
 """

@@ -1,4 +1,5 @@
-"""What the maze's free choices do: short runs of one condition each, told at 50, 100 and 200 thousand evaluations.
+"""Effects of the maze's free choices: short runs of one condition each, reported at 50, 100 and 200 thousand
+evaluations.
 
     python benchmarks/maze_layouts.py CONDITION PAIR SEED [--evaluations 200000] [-o results/maze-layouts.csv]
 

@@ -2,8 +2,8 @@
 
     python benchmarks/maze_speed.py [--evaluations 4000] [--repeats 5]
 
-Every figure is the best of some repeats, interleaved. "By the clock" counts what the machine does besides; "by the
-processor" counts this process's time on its cores alone. A network "evolved" is an elite of a short search.
+Every figure is the best of some repeats, interleaved. "By the clock" includes other load; "by the processor" is this
+process's time on its cores alone. A network "evolved" is an elite of a short search.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a measured search reports, the settings that all libraries share, and Markdown tables, also in the README."""
+"""Results of a measured search, the settings that all libraries share, and Markdown tables, also in the README."""
 
 from __future__ import annotations
 

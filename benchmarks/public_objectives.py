@@ -1,4 +1,4 @@
-"""The public benchmarks as vectorised NumPy functions, the way pyribs' users write them: (n, 100) -> fitness, features.
+"""The public benchmarks as vectorised NumPy functions, as pyribs' users write them: (n, 100) -> fitness, features.
 
 Written from the definitions, apart from the compiled problems of tesselite (see docs/benchmarks.md for sources).
 """

@@ -22,8 +22,8 @@ from tesselite.interop import pyribs
 
 WIDTH, BATCH, BATCHES, ROUNDS = 10, 4096, 40, 7
 UNIT = (0.0, 1.0)
-# pyribs' ways of finding the nearest centroid, except brute force, which takes about a second per batch. Ours uses all
-# cores where that pays, so pyribs may as well.
+# pyribs' methods for finding the nearest centroid, except brute force, which takes about a second per batch. Ours uses
+# all cores where that pays, so pyribs may as well.
 NEIGHBOURS: dict[str, dict[str, Any]] = {
     "k-d tree": {},
     "k-d tree, all cores": {"kdtree_query_kwargs": {"workers": -1}},

@@ -42,7 +42,7 @@ def thresholds(indices: Any, objective: Any, threshold: Any, learning_rate: Any,
 
 
 def put_ours_in_place() -> None:
-    """Let tests that import pyribs' archives get ours."""
+    """Replace pyribs' archives by ours for the tests."""
     import ribs.archives
 
     from tesselite.interop import pyribs

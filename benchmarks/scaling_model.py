@@ -1,10 +1,9 @@
-"""How far a farm of workers scales, and from where on islands are better: measured parts and a simulation.
+"""How far a farm of workers scales, and when islands are better: measured parts and a simulation.
 
     python benchmarks/scaling_model.py [--write]
 
-The search itself is one process. Every message, byte and insertion takes a little of its time, and that is what limits
-a farm in the end. The parts are measured here; `simulate` plays a farm of any size with them. `--write` keeps the
-tables in docs/scaling.md.
+The search itself is one process. Every message, byte and insertion takes some of its time, which limits a farm. The
+parts are measured here; `simulate` models a farm of any size with them. `--write` keeps the tables in docs/scaling.md.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def time_batches(batch_size: int = 200) -> float:
 
 
 def time_exchange(n_elites: int, width: int, d: int) -> float:
-    """Seconds of the main process for an island that comes back: its elites unpickled, merged, and sent out again."""
+    """Seconds of the main process for a returning island: its elites unpickled, merged, and sent out again."""
     rng = np.random.default_rng(0)
     space = FeatureSpace({f"f{i}": (0.0, 1.0) for i in range(d)})
     tessellation = VoronoiTessellation(space, space.sample(n_elites, rng))
@@ -110,7 +109,7 @@ def time_exchange(n_elites: int, width: int, d: int) -> float:
 def simulate(parts: Parts, n: int, cost: float, row_bytes: int, *, chunk: int, spread: float, tasks: int = 0) -> float:
     """Share of the time that n workers spend in evaluations of `cost` seconds, one process handling all messages.
 
-    Evaluation times are log-normal with this spread (of the logarithm). Events are played one after another: a chunk
+    Evaluation times are log-normal with this spread (of the logarithm). Events are simulated in order: a chunk
     ends, waits until the main process has time, is answered by the next chunk.
     """
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """The search loop against pyribs and QDax on the planar arm: python benchmarks/search_loop.py [--write]
 
 Every figure of a table comes from this one invocation, the libraries taking turns; the least time of several runs
-counts. How each library is driven is said in `drive_tesselite`, `drive_pyribs` and `drive_qdax`. Times are
+counts. How each library is used is described in `drive_tesselite`, `drive_pyribs` and `drive_qdax`. Times are
 microseconds per evaluation: the whole search, but neither compilation nor building the archive and its look-up index.
 """
 
@@ -27,7 +27,7 @@ BATCHES = (128, 4096)
 MILLION = 1_000_000
 QDAX_TIMED = 40_000  # QDax is slow enough on a CPU for fewer evaluations to give its time
 
-# How many times faster than pyribs the loop is meant to be, by niches and batch size.
+# The intended speed-up over pyribs, by niches and batch size.
 WANTED_BUILT_IN = {("grid", 128): 40, ("grid", 4096): 12, ("cvt", 128): 30, ("cvt", 4096): 12}
 WANTED_NJIT = {128: 12, 4096: 5}
 WANTED_ASK_TELL = 5

@@ -1,4 +1,4 @@
-"""What a fresh process costs until its first small result: with an empty disk cache, and again with a filled one."""
+"""The cost of a fresh process until its first small result: with an empty disk cache, and again with a filled one."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
     python benchmarks/two_versions.py BEFORE/src AFTER/src [rounds] [word in the names of cases]
 
-Each version has a process of its own, which stays warm; of every case the best of all rounds counts, since what
-disturbs a measurement only ever makes it longer. The two are measured directly after each other, so that both meet
-the same machine.
+Each version has a process of its own, which stays warm; of every case the best of all rounds counts, since disturbances
+only make a measurement longer. The two are measured directly after each other, so that both meet the same machine.
 """
 
 from __future__ import annotations

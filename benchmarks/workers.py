@@ -1,9 +1,9 @@
-"""What workers cost: overhead and efficiency of each kind, asynchronous against synchronous, islands.
+"""The cost of workers: overhead and efficiency of each kind, asynchronous against synchronous, islands.
 
     python benchmarks/workers.py [--write] [--parts overhead,efficiency,asynchronous,islands]
 
-Evaluations sleep, so that two workers, Dask's scheduler and the search do not fight over the cores of a small machine:
-what is measured is what we add. `--write` keeps the tables in README.md.
+Evaluations sleep, so that two workers, Dask's scheduler and the search do not compete for the cores of a small machine:
+only our overhead is measured. `--write` keeps the tables in README.md.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def uneven(low: float, high: float) -> tl.Problem:
 
 
 def echo(_: object, data: bytes) -> int:
-    """What a worker does with a message in `scaling_model`: nothing."""
+    """The worker's task in `scaling_model`: nothing."""
     return len(data)
 
 
@@ -115,7 +115,7 @@ def efficiency() -> str:
         cells = []
         for cost, evaluations in ((0.001, 2000), (0.01, 1000), (0.1, 200)):
             problem = sleeping(cost)
-            # A sleep takes longer than it is asked for; what it really takes is what counts.
+            # A sleep takes longer than requested; its real duration counts.
             real = min(
                 timeit.repeat(lambda p=problem: p.evaluate_rows(np.zeros((1, 10)), None, 1), number=1, repeat=20)
             )

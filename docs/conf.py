@@ -42,7 +42,7 @@ extensions = [
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = True
-suppress_warnings = ["myst.header"]  # reports that programs write begin where they like
+suppress_warnings = ["myst.header"]  # generated reports may begin with any level
 
 os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # whatever the shell says
 # Notebooks: text files that are executed in a folder of their own.

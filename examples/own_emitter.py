@@ -1,7 +1,7 @@
 """An emitter of your own: offspring whose steps grow while they succeed and shrink while they fail.
 
-The search asks it for solutions, tells it what became of them, and keeps its state in checkpoints. To resume a run,
-give the emitter again: `tl.resume(DIR, problem, emitter=OneFifth())`.
+The search asks it for solutions, reports their results, and stores its state in checkpoints. To resume a run, pass the
+emitter again: `tl.resume(DIR, problem, emitter=OneFifth())`.
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ def crossover(parents, low, high, random):
 
 
 if __name__ == "__main__":
-    from own_operator import crossover  # by the name that other processes find it by
+    from own_operator import crossover  # the name by which other processes find it
 
     archive = tl.illuminate(tl.problems.arm(10), grid=40, evaluations=50_000, variation=crossover, seed=1)
     print(f"{len(archive)} of {archive.n_niches} niches filled by {crossover}")

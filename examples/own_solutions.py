@@ -1,6 +1,6 @@
 """A solution space of your own: orders in which to visit places, and the shortest tours of every kind.
 
-Kinds of tours: where they are halfway. Run it by `tesselite run own_solutions:tours --niches 200`.
+Kinds of tours differ in where they are halfway. Run it by `tesselite run own_solutions:tours --niches 200`.
 """
 
 import numpy as np

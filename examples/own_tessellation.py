@@ -36,12 +36,12 @@ class Rings(tl.Tessellation):
         return self._lookup
 
     def to_dict(self):
-        """What makes it again."""
+        """The arguments that recreate it."""
         return {"rings": self.rings, "sectors": self.sectors}
 
 
 if __name__ == "__main__":
-    from own_tessellation import Rings  # by the name that other processes find it by
+    from own_tessellation import Rings  # the name by which other processes find it
 
     arm = tl.problems.arm(10)
     archive = tl.illuminate(arm, tessellation=Rings(arm.features), evaluations=50_000, seed=1)

@@ -34,14 +34,14 @@ def vase(radii):
 
 
 def look(radii, scenario=None):
-    """What the page needs to draw vases (m, 8)."""
+    """The data with which the page draws vases (m, 8)."""
     return {"kind": "vase", "script": DRAWING, "per_elite": ["radii"], "radii": np.asarray(radii)}
 
 
 vase.elite_view = look
 
 if __name__ == "__main__":
-    from own_view import vase  # by the name that other processes find it by
+    from own_view import vase  # the name by which other processes find it
 
     made = tl.run(vase, grid=20, evaluations=20_000, seed=1, out="runs/vases")
     print(f"{len(made.archive)} vases; see them with: tesselite report {made.folder}")

@@ -18,11 +18,11 @@ from tesselite.runs.run import run
 settings.register_profile("busy machines", deadline=None)  # how long an example takes is not what is tested
 settings.load_profile("busy machines")
 
-# What users agree to run is remembered in their home; tests have their own, and so have the processes they start.
+# What users agree to run is stored in their home; tests and their processes have one of their own.
 os.environ["TESSELITE_DATA_DIR"] = tempfile.mkdtemp(prefix="tesselite-tests-")
 atexit.register(shutil.rmtree, os.environ["TESSELITE_DATA_DIR"], ignore_errors=True)
 
-# A shell has what it starts in the background ignore SIGINT, and all that is started from there too. Tests send it.
+# Background jobs of a shell ignore SIGINT, and so do their children. Tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,4 @@
-"""A small problem with all kinds of rows, and what tests of its runs ask; `conftest` has the runs."""
+"""A small problem with all kinds of rows, and helpers for tests of its runs; `conftest` has the runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def edit_settings(folder: Path, **changes) -> None:
 
 
 def command_of(folder: Path) -> str:
-    """The command that gives a run again."""
+    """The command that repeats a run."""
     return RunFolder.open(folder).read().plan.command(folder)
 
 

@@ -1,6 +1,6 @@
 """A slow, plain-Python twin of the maze, written from the rules in docs/maze.md, to test the compiled code against.
 
-It shares nothing with the library but the row encoding. Networks are dictionaries of lists, rays are walked through
+It shares only the row encoding with the library. Networks are dictionaries of lists, rays are walked through
 the pixels one by one, collisions look at every pixel of the disc.
 """
 
@@ -41,7 +41,7 @@ class OracleNetwork:
         return cls(bias, incoming, dict.fromkeys(bias, 0.0))
 
     def live(self) -> set[str]:
-        """Neurons from which a way leads to an output, found by depth-first search against the connections."""
+        """Neurons from which a path leads to an output, found by depth-first search against the connections."""
         found, to_do = set(), ["out0", "out1"]
         while to_do:
             neuron = to_do.pop()
@@ -51,7 +51,7 @@ class OracleNetwork:
         return found
 
     def step(self, inputs: list[float]) -> tuple[float, float]:
-        """All neurons compute from the previous outputs and the present inputs."""
+        """All neurons compute from the previous outputs and the current inputs."""
         before = {**self.output, **{f"in{i}": v for i, v in enumerate(inputs)}}
         self.output = {
             neuron: math.tanh(5 * sum(w * before[s] for s, w in self.incoming[neuron]) + self.bias[neuron])
@@ -112,7 +112,7 @@ def _enters(x, y, dx, dy, i, j):
 
 
 def slices(x, y, heading, goal, around: bool) -> list[float]:
-    """Four inputs, one of them 1: floor(angle of the goal from the heading / 90 degrees), edges a hair early."""
+    """Four inputs, one of them 1: floor(angle of the goal from the heading / 90 degrees), edges slightly early."""
     angle = math.atan2(goal[1] - y, goal[0] - x) - heading + (math.pi / 4 if around else 0) + 1e-12
     active = math.floor((angle % (2 * math.pi)) / (math.pi / 2)) % 4
     return [1.0 if i == active else 0.0 for i in range(4)]

@@ -1,4 +1,4 @@
-"""Offspring by what varies solutions of a space unless the user says otherwise."""
+"""Offspring by the default operator of a space."""
 
 from __future__ import annotations
 

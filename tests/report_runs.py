@@ -1,4 +1,4 @@
-"""Small runs for the tests of the interactive page: quick, and with everything that the page can show."""
+"""Small runs for the tests of the interactive page: quick, with everything that the page can show."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def walk_run(folder: Path, *, seed: int = 1, n_niches: int = 150, evaluations: i
 
 
 def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...] | None = None, **options: Any) -> Path:
-    """A finished run of `bowl`, which no name finds again."""
+    """A finished run of `bowl`, which cannot be imported by name."""
     options = {"evaluations": 2000, "initial": 500, "seed": 1, "n_niches": 200, **options}
     problem = bowl(n, names)
     problem.spec = spec
@@ -99,7 +99,7 @@ def bowl_run(folder: Path, n: int, *, spec: str = "bowl", names: tuple[str, ...]
 def numbers_run(
     folder: Path, function: Any, features: FeatureSpace, width: int = 3, high: Any = 1.0, **options: Any
 ) -> Path:
-    """A finished run of a function of rows in a box, the unit box by default, which no name finds again."""
+    """A finished run of a function of rows in a box, the unit box by default, which cannot be imported by name."""
     problem = FunctionProblem(function, Statement(tl.Box(width, 0.0, high), features), batch=True, name=folder.name)
     options = {"evaluations": 600, "initial": 300, "seed": 1, "n_niches": 60, **options}
     problem.spec = folder.name

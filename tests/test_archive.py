@@ -340,7 +340,7 @@ def test_room_for_all_niches_is_reserved_where_that_is_little():
 
 
 def test_the_index_always_has_room_for_every_row():
-    # The compiled loop fills rows up to the capacity without asking; a full hash table would be searched for ever.
+    # The compiled loop fills rows up to the capacity unchecked; a search in a full hash table would never end.
     archive = Archive(HUGE, 1)
     for n in (1, 10, 60, 100, 300, 1000):
         archive.reserve(n)
@@ -554,7 +554,7 @@ def test_a_file_holds_everything(tmp_path, name, options):
     again.save(tmp_path / "two.parquet")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir()) == ["one.parquet", "two.parquet"]
-    # It goes on as the original would.
+    # It continues as the original would.
     for other in (archive, again):
         other.add(np.ones((5, 3)), np.arange(5.0), np.tile(archive.tessellation.space.high, (5, 1)))
     assert content(archive) == content(again)
@@ -664,7 +664,7 @@ def test_centroids_are_a_block_of_the_file(tmp_path):
 
 
 def with_about(path, change):
-    """The archive's file with what it says about itself changed and its digest right, as other software could do it."""
+    """The archive's file with changed metadata and a valid digest, as other software could write it."""
     table, about = read_parquet(path)
     block = Archive.load(path).tessellation.centroids
     del about["digest"]

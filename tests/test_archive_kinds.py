@@ -1,4 +1,4 @@
-"""Archives of other kinds of solutions and floors: whatever is accepted can be saved, and comes back the same."""
+"""Archives of other kinds of solutions and floors: everything accepted can be saved and loaded unchanged."""
 
 from __future__ import annotations
 

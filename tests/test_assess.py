@@ -23,7 +23,7 @@ from tesselite.base.arrow import read_parquet, write_parquet
 
 
 class Calls:
-    """Counts evaluations by scenario, so that a test can see what was computed again."""
+    """Counts evaluations by scenario, so that a test can see what was recomputed."""
 
     def __init__(self):
         self.rows: dict[str | None, int] = {}
@@ -164,7 +164,7 @@ def test_no_flipped_byte_of_an_assessment_goes_unnoticed(tmp_path):
 
 
 def same(one, other):
-    """Whether two assessments say the same."""
+    """Whether two assessments are equal."""
     return (
         one.columns().keys() == other.columns().keys()
         and all(np.array_equal(values, other.columns()[name], equal_nan=True) for name, values in one.columns().items())
@@ -190,7 +190,7 @@ MANY = [[x / 10 + 0.05, y / 10 + 0.05] for x in range(10) for y in range(2)]
 
 
 def test_stopped_and_continued_computes_nothing_twice(tmp_path):
-    """But for three elites, which tell if the problem is still the same."""
+    """Except for three elites, which detect a changed problem."""
     calls = Calls()
     problem = toy(calls)
     archive = archive_of(problem, MANY)
@@ -346,7 +346,7 @@ def test_another_draw_never_replaces_what_was_found(tmp_path):
     run(problem, out=tmp_path / "run", evaluations=300, grid=5, seed=1)
     everything = assess_run(tmp_path / "run", problem)
     calls.rows.clear()
-    assert len(assess_run(tmp_path / "run", problem, seed=7)) == len(everything)  # all are taken: the seed says nothing
+    assert len(assess_run(tmp_path / "run", problem, seed=7)) == len(everything)  # all are taken, whatever the seed
     assert set(calls.rows.values()) == {3}
     few = assess_run(tmp_path / "run", problem, at_most=4, seed=3)
     assert len(few) == 4

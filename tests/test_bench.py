@@ -31,7 +31,7 @@ def out(tmp_path_factory):
     first = (folder / "trials/lp-sphere.iso_line/000.json").read_bytes()
     told = bench(*options, "--trials", 2, "--json")
     assert told.exit_code == 0, told.output
-    assert (folder / "trials/lp-sphere.iso_line/000.json").read_bytes() == first  # only what is missing is run
+    assert (folder / "trials/lp-sphere.iso_line/000.json").read_bytes() == first  # only missing trials are run
     return folder, json.loads(told.stdout)
 
 
@@ -93,7 +93,7 @@ STORED = Path(__file__).parents[1] / "results" / "benchmarks"
 
 @pytest.mark.skipif(not STORED.exists(), reason="a source distribution has no results")
 def test_the_stored_table_follows_from_the_stored_trials():
-    """Computed again by plain code: json, csv and NumPy alone."""
+    """Recomputed by plain code: json, csv and NumPy alone."""
     labels = {benchmark.label: name for name, benchmark in BENCHMARKS.items()}
     names = {label: name for name, (label, _) in ALGORITHMS.items()}
     checked = 0

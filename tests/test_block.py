@@ -1,4 +1,4 @@
-"""A user's compiled function comes from the disk in the second process, and never stale."""
+"""A user's compiled function is loaded from the cache in a second process, and is never stale."""
 
 from __future__ import annotations
 

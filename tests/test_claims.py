@@ -20,7 +20,7 @@ from tesselite.paper.studies import STUDIES, scaled
 from tesselite.paper.study_report import other_settings
 from test_compare import trial
 
-OURS = ("rounding-hexapod",)  # studies of which the paper claims nothing
+OURS = ("rounding-hexapod",)  # studies about which the paper makes no claim
 
 
 @pytest.mark.parametrize("name", list(STUDIES))
@@ -67,7 +67,8 @@ def test_studies_are_the_papers(name):
 
 @dataclass(frozen=True)
 class Made:
-    """What the trials of a pair shall say: best in training and in scenarios, share of good elites in both, metrics."""
+    """The wanted content of a pair's trials: best in training and in scenarios, share of good elites in both,
+    metrics."""
 
     best: float
     best_held_out: float
@@ -289,7 +290,7 @@ def digest(claim):
 
 
 def test_rules_do_not_change_unseen():
-    """A changed rule gets another date, a word on what data had been seen, and a new line in the list of rules."""
+    """A changed rule gets another date, a note on the data seen before, and a new line in the list of rules."""
     known = (Path(__file__).parent / "data" / "claim_rules.txt").read_text().splitlines()
     now = [f"{claim.fixed} {digest(claim)} {claim.text}" for claims in CLAIMS.values() for claim in claims]
     assert now == known, "\n".join(now)

@@ -83,7 +83,7 @@ class Twin:
         return self.m + self.sigma * self.y
 
     def update(self, values):
-        """False if it has to begin anew."""
+        """False if it must restart."""
         n, lam, mu = self.n, self.lam, self.lam // 2
         self.generation += 1
         self.age += 1
@@ -318,7 +318,7 @@ def test_solutions_without_bounds(tmp_path):
 
 
 def test_bounds_are_kept_by_folding():
-    """What leaves a box is reflected at its sides, as often as it takes; inside nothing is changed."""
+    """Values outside a box are reflected at its sides, repeatedly if needed; others are unchanged."""
     n, free, boxed = 3, strategies(3, 40, sigma=2.0), strategies(3, 40, sigma=2.0, low=-1.0, high=1.0)
     rows = [np.empty((1, 40, n)) for _ in range(2)]
     for made, out in zip((free, boxed), rows, strict=True):

@@ -1,4 +1,4 @@
-"""Runs with different niches, or without, are compared on common ones, and readers are told."""
+"""Runs with different niches, or without, are compared on common ones, and this is reported."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def test_families_share_a_hue_and_no_two_groups_a_colour():
 
 
 def test_names_are_no_formulas(tmp_path):
-    """A dollar sign begins mathematics in matplotlib; what is no formula ended in an error."""
+    """A dollar sign begins mathematics in matplotlib; other text after it raised an error."""
     evil = "$x_$"
     named = []
     for group in groups():
@@ -386,6 +386,24 @@ def runs(tmp_path, monkeypatch):
             seed=seed,
         )
     return tmp_path
+
+
+@pytest.mark.parametrize("far", [1e300, 1.7e308])
+def test_huge_fitness_is_drawn_in_a_unit_and_tabled_with_powers_of_ten(tmp_path, far):
+    fitness = {"training": [far, 0.5 * far]}
+    progress = {"evaluations": [10, 100], "coverage": [0.1, 0.5], "best_fitness": [0.5 * far, far]}
+    levels = (0.5 * far, far)
+    one = replace(
+        trial("a", 1, fitness, progress=progress),
+        levels=levels,
+        histograms={"training": tuple(histogram(np.array(fitness["training"]), levels).tolist())},
+    )
+    comparison = Comparison((Group("a", "A", (one, one)),))
+    files = comparison_figures(comparison, tmp_path, "svg")
+    assert len(files) == 5
+    for file in files[:1] + files[2:4]:
+        assert f"fitness (in 1e{300 if far == 1e300 else 308})" in file.read_text(), file
+    assert comparison.best_table().to_markdown().count(f"{far:.3g}") == 3
 
 
 def test_compare_folders(runs):

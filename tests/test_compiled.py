@@ -1,4 +1,4 @@
-"""The disk cache of machine code: where it is, what it is keyed by, and that it is not needed."""
+"""The disk cache of machine code: its place, its keys, and that it is optional."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_changed_callee_in_another_file_is_compiled_anew(tmp_path):
 
 def test_unused_folders_are_removed_after_a_month(tmp_path):
     ours = [tmp_path / f"search.loop-{16 * '0'}", tmp_path / f"block-{24 * 'a'}", tmp_path / f"new-{16 * '1'}"]
-    # Of these we cannot know whose they are.
+    # The owner of these is unknown.
     others = [
         tmp_path / "photos",
         tmp_path / f"search.loop-{16 * '2'}",

@@ -13,7 +13,7 @@ from tesselite.compiled import crew
 
 @numba.njit(nogil=True)
 def _work(leader, sizes, control, claims, sums):
-    """The protocol of the search loop with next to no work in a chunk, so that threads meet as often as can be."""
+    """The protocol of the search loop with almost no work in a chunk, so that threads meet as often as possible."""
     batch, spins, mine = 0, 0, 0
     while True:
         if leader:
@@ -28,7 +28,7 @@ def _work(leader, sizes, control, claims, sums):
             spins = 0
             current = control[crew.MESSAGE]
             crew.atomic_add(claims, current * 8 + chunk, 1)
-            # What earlier batches left must be seen by whoever works on this one.
+            # The results of earlier batches must be visible to all threads of this one.
             sums[current * 8 + chunk] = 1 + (sums[(current - 1) * 8] if current > 0 else 0)
             crew.report_done(control)
             chunk = crew.claim(control)

@@ -231,7 +231,7 @@ def test_best_quantisers():
     assert best_mean_squared_distance(10_000, 2) == pytest.approx(2 * 0.0801875 / 10_000)
     assert best_mean_squared_distance(10, 1) == pytest.approx(1 / 1200, rel=1e-5)
     values = [best_mean_squared_distance(1, d) / d for d in range(1, 40)]
-    assert (np.diff(values) <= 0.002).all()  # more dimensions never need be much worse
+    assert (np.diff(values) <= 0.002).all()  # more dimensions need not be much worse
 
 
 def test_description_is_json(niches):

@@ -1,4 +1,4 @@
-"""A Dask cluster that somebody else has started: workers that die and join, and a scheduler that goes away."""
+"""A Dask cluster started elsewhere: workers that die and join, and a scheduler that disappears."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_a_worker_that_does_not_begin_with_its_task_is_taken_for_frozen(monkeypa
     for number in (0, 1):
         workers.submit(Task(number, len, ()))
     key = next(iter(workers._running))
-    assert workers.began(0) is None  # it waits for a worker, for hours perhaps
+    assert workers.began(0) is None  # it waits for a worker, possibly for hours
     now[0] += 9000.0
     assert workers.began(0) is None
     client.has = {"tcp://a": (key,), "tcp://b": ("other",)}
@@ -202,7 +202,7 @@ def test_a_worker_that_does_not_begin_with_its_task_is_taken_for_frozen(monkeypa
 @pytest.mark.slow
 @pytest.mark.parametrize("nanny", [False, True])
 def test_a_worker_that_is_frozen_does_not_escape_the_time_limit(cluster, monkeypatch, nanny):
-    """Neither if it has a task that it never begins, nor if its nanny is frozen as well: as a machine would be."""
+    """Neither with a task that it never begins, nor with a frozen nanny, as on a frozen machine."""
     monkeypatch.setattr(dask_cluster, "_BEGIN_SECONDS", 5.0)
     monkeypatch.setattr(dask_cluster, "_ANSWER_SECONDS", 5.0)
     rows = problems.BOX.random(30, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""What a user sees while a run goes on: one line at a time on a terminal, plain lines elsewhere."""
+"""What a user sees during a run: one line at a time on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_results_are_shown_and_counted_before_their_batch_is_finished(tmp_path, 
     stamp = Watched(folder).stamp()
     with (folder / "evaluations.log").open("ab") as log:
         log.write(b"x")
-    assert Watched(folder).stamp() != stamp  # the page is told of new results
+    assert Watched(folder).stamp() != stamp  # the page receives new results
     again = Seen()
     continue_run(folder, problems.good, options=Options(display=again))
     assert sorted(again.evaluations) == again.evaluations

@@ -1,4 +1,4 @@
-"""Emitters: asked for solutions, told what became of them, and kept in checkpoints."""
+"""Emitters give solutions, receive their results, and are stored in checkpoints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETTINGS = {"evaluations": 800, "grid": [6, 7], "batch_size": 50, "initial": 200
 
 
 class LeastVisited(tl.emitters.Emitter):
-    """Parents from the niches that were tried least: an emitter of a user's own, with a memory."""
+    """Parents from the niches that were tried least: a user's emitter with state."""
 
     def __init__(self):
         self.visits = Counter()

@@ -1,4 +1,4 @@
-"""The log of evaluations on workers: what was written comes back, cut ends and damage are noticed."""
+"""The log of evaluations on workers: results are read back, truncation and damage are detected."""
 
 from __future__ import annotations
 

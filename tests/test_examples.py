@@ -19,4 +19,4 @@ def test_every_command_of_the_readme_exists():
 
 def test_demo_is_the_command_behind_make_demo():
     assert "examples/demo.py" in (ROOT / "Makefile").read_text()
-    assert callable(runpy.run_path(str(ROOT / "examples" / "demo.py"))["main"])  # all that it imports is there
+    assert callable(runpy.run_path(str(ROOT / "examples" / "demo.py"))["main"])  # all its imports exist

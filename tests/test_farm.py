@@ -1,4 +1,4 @@
-"""Evaluations on workers of every kind: the same results, whatever fails."""
+"""Evaluations on workers of every kind: the same results despite failures."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("workers", [2, pytest.param("local:2", marks=pytest.mark.slow)])
 def test_workers_end_when_their_parent_is_killed_whatever_they_are_doing(tmp_path, workers):
-    """One is in C code that lets no thread of Python run, one is stopped. No semaphore is left in the system."""
+    """One is in C code that blocks all Python threads, one is stopped. No semaphore is left in the system."""
     environment = {**os.environ, "COUNT_FOLDER": str(tmp_path), "PYTHONWARNINGS": "ignore"}
     program = [sys.executable, "-c", PARENT.replace("WORKERS", repr(workers))]
     with subprocess.Popen(
@@ -221,7 +221,7 @@ def wait_for(condition, seconds=60):
 
 
 def is_alive(pid):
-    """Whether a process runs, or is stopped; one that nobody has waited for is gone."""
+    """Whether a process runs, or is stopped; a zombie counts as gone."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -184,3 +184,18 @@ def test_equality_hash_and_repr():
     assert repr(SPACE) == "FeatureSpace(3 features; speed: 0..2, height: -1..1, mass: 0.1..100)"
     assert len(repr(FeatureSpace.unit(1000))) < 100
     assert FeatureSpace.unit(3).names == ("f0", "f1", "f2")
+
+
+def test_titles_are_shown_but_not_stored():
+    plain = {"speed": (0, 2), "material": tl.Labels(["steel", "oak"]), "y": (0, 1)}
+    space = FeatureSpace(plain, titles={"speed": "speed (m/s)"})
+    assert space.titles == ("speed (m/s)", "material", "y")
+    assert space == FeatureSpace(plain)
+    assert space.to_dict() == FeatureSpace(plain).to_dict()
+    assert FeatureSpace.from_dict(space.to_dict()).titled(space).titles == space.titles
+    assert space.within(np.zeros(3), np.ones(3)).titles == space.titles
+    assert space.without_labels().titles == ("speed (m/s)", "y")
+    with pytest.raises(ValueError, match="titles: 'mass' is not a feature; the features are speed, material, y"):
+        FeatureSpace(plain, titles={"mass": "mass (kg)"})
+    with pytest.raises(ValueError, match="titles: expected one for each name"):
+        FeatureSpace(plain, titles=["speed (m/s)"])

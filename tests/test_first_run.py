@@ -1,4 +1,4 @@
-"""The first run on a machine compiles in two processes, and is not hindered where that does not work."""
+"""The first run on a machine compiles in two processes, and also works where that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every file that we write, changed at random: it is refused by name, or says the same; never something else."""
+"""Every file that we write, changed at random: it is refused by name, or read unchanged; never misread."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ READERS = {
     "kept/history/part-000000.parquet": lambda path: repr(history.load_history(path.parents[1]).to_pydict()),
     "kept/history/part-000001.parquet": lambda path: repr(history.load_history(path.parents[1]).to_pydict()),
 }
-# Files that grow: an end that is cut off is what a crash leaves, and what stands before it counts.
+# Files that grow: a crash leaves a truncated end, and everything before it counts.
 GROWING = ("progress.csv", "evaluations.log", EVENTS_FILE)
 UNREAD = ("failures.jsonl",)  # for people alone
 

@@ -53,7 +53,7 @@ def compiled(search, made, evaluations, threads):
 
 
 def everything(search):
-    """All that a search is: elites in order of filling, counts, and the state of its emitter."""
+    """The whole state of a search: elites in order of filling, counts, and the state of its emitter."""
     elites, state = search.archive.in_order_of_filling(), search.emitter.state()
     arrays = [elites.niches, elites.fitness, elites.features, elites.solutions, elites.evaluations]
     return (
@@ -80,7 +80,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_compiled_loop_gives_what_ask_and_tell_give(case, monkeypatch):
-    """In three legs, the second of which ends within a generation, so that the third goes on by ask and tell."""
+    """In three parts, the second of which ends within a generation, so that the third continues by ask and tell."""
     made, niches, options = CASES[case]
     stretches = []
     stretch = generations.CompiledGenerations._stretch

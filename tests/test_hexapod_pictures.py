@@ -1,4 +1,4 @@
-"""Pictures and films of the hexapod: what they show, and that they are made."""
+"""Pictures and films of the hexapod: their content and files."""
 
 from __future__ import annotations
 

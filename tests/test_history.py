@@ -1,4 +1,4 @@
-"""History: every evaluation of a run, once, the same bytes whoever evaluates, and nothing else after damage."""
+"""History: every evaluation of a run, once, the same bytes for every execution, and damage is refused."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def parts_of(folder):
 
 
 def check(folder, archive, n):
-    """What a history must be, whatever the run: every evaluation once, the elites among them, reasons as counted."""
+    """Properties of the history of any run: every evaluation once, the elites among them, reasons as counted."""
     table = load_history(folder)
     rows = table.to_pydict()
     assert sorted(rows["evaluation"]) == list(range(n))

@@ -1,4 +1,4 @@
-"""Imports go one way, and importing the package costs next to nothing."""
+"""Imports go one way, and importing the package is cheap."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import tesselite
 
 PACKAGE = Path(tesselite.__file__).parent
 
-# From the bottom to the top: a room imports from itself and from rooms above it in this list, never from below, not
-# even inside of a function. Imports for type checkers alone are free. A new room needs a place here.
+# From the bottom to the top: a package imports from itself and from packages above it in this list, never from below,
+# not even inside a function. Imports for type checkers are exempt. A new package needs a place here.
 LAYERS = """
     base
     compiled

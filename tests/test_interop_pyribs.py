@@ -1,4 +1,4 @@
-"""Archives with pyribs' interface: its rules, by an oracle and by hand, and its own emitters where pyribs is there."""
+"""Archives with pyribs' interface: its rules, by an oracle and by hand, and its own emitters if pyribs is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why designs fail: reasons of the user's own, and features that refuse what lies outside their bounds."""
+"""Invalid designs: users' reasons, and features that refuse values outside their bounds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_reasons_are_the_same_on_workers_in_files_and_after_resuming(tmp_path):
     assert tl.Archive.load(tmp_path / "run").invalid == alone.invalid
     failures = [json.loads(line) for line in (tmp_path / "run" / "failures.jsonl").read_text().splitlines()]
     tries = {one["reason"]: (one["tries"], bool(one["error"])) for one in failures}
-    # An answer is not asked for again; what raised is, and has a traceback.
+    # An answer is not retried; an exception is, and has a traceback.
     assert tries["buckles"] == (1, False)
     assert tries["exception: ZeroDivisionError"][0] in (1, 2)
     with pytest.raises(RuntimeError, match="enough"):

@@ -24,7 +24,7 @@ SETTINGS = {"grid": [6, 7], "evaluations": 300, "initial": 40, "batch_size": 20,
 
 
 def recorded(rows):
-    """A problem that notes what it is called with."""
+    """A problem that records its calls."""
 
     @tl.problem(solutions=tl.Box(3, -1, 1), features={"a": (-1, 1), "b": (-1, 1)}, name="hill")
     def hill(x):

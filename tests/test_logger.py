@@ -1,4 +1,4 @@
-"""The logger `tesselite`: silent by itself, complete where the user listens; callbacks at fixed evaluations."""
+"""The logger `tesselite`: silent by default, complete when configured; callbacks at fixed evaluations."""
 
 from __future__ import annotations
 

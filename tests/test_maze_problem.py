@@ -29,6 +29,7 @@ def test_descriptors(name, n_points):
     assert problem.times[-1] == 3000
     assert (np.diff(problem.times) == 3000 // n_points).all()
     assert problem.features.names[-2:] == ("x3000", "y3000")
+    assert problem.features.titles[-2:] == ("x at step 3000", "y at step 3000")
     assert problem.direction == "min"
     assert problem.floor == 440
     assert problem.scenarios == tuple(str(i) for i in range(1, 17))
@@ -52,7 +53,7 @@ def test_scenarios_differ_and_unknown_ones_are_refused():
     rows = problem.solutions.random(400, np.random.default_rng(3))
     found = {s: problem.evaluate(rows, s).fitness for s in (None, "1", "11", "8")}
     assert not np.array_equal(found["1"], found["11"])
-    assert (found["8"] > 100).all()  # a long way, which chance does not find
+    assert (found["8"] > 100).all()  # a long path, which chance does not find
     with pytest.raises(ValueError, match="has no scenario '17'"):
         problem.evaluate(rows, "17")
     with pytest.raises(ValueError, match="has no scenario 'x'"):
@@ -125,7 +126,7 @@ def test_samples_follow_the_papers_recipe():
 
 
 def test_a_descriptors_cvt_is_found_in_the_cache_again(tmp_path, monkeypatch):
-    """Of the longest it takes minutes. Another descriptor, or another maze, is another sampler."""
+    """The longest takes minutes. Another descriptor, or another maze, has another sampler."""
     monkeypatch.setenv("TESSELITE_CACHE_DIR", str(tmp_path))
     keys = {sampler_key(maze(name).features.sampler) for name in ("10d", "20d", "1000d")}
     keys.add(sampler_key(maze("10d", steps=1000).features.sampler))

@@ -1,4 +1,4 @@
-"""The maze's geometry: routes, lengths, mirror images, and the checks of a world of one's own."""
+"""The maze's geometry: routes, lengths, mirror images, and the checks of users' worlds."""
 
 from __future__ import annotations
 

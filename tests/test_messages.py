@@ -32,7 +32,7 @@ GOOD = made(lambda x: (1.0, x[:2]), name="good")
     ("result", "got"),
     [
         (lambda x: ("good", x[:2]), "str and an array (2,)"),
-        (lambda x: ("1.5", x[:2]), "str and an array (2,)"),  # NumPy would take it for a number
+        (lambda x: ("1.5", x[:2]), "str and an array (2,)"),  # NumPy would convert it to a number
         (lambda x: (None, x[:2]), "NoneType and an array (2,)"),
         (lambda x: (1.0, ("a", "b")), "float and tuple of 2 str"),
         (lambda x: (1.0, 2.0, 3.0), "tuple of 3 float"),
@@ -42,7 +42,7 @@ GOOD = made(lambda x: (1.0, x[:2]), name="good")
 def test_what_a_function_returned_is_told_by_its_parts(result, got):
     said = refused(made(result, name="odd"))
     assert f"wrong result: expected (fitness, features) of shapes () and (2,), got {got})" in said
-    assert "Traceback" not in said  # it raised nothing, and our own code is of no interest
+    assert "Traceback" not in said  # it raised nothing, so there is no traceback
 
 
 def test_what_is_missing_of_a_space_of_solutions_is_named():

@@ -1,4 +1,4 @@
-"""What a user's own mistakes must not cost: results that were found, files of a run, the run itself."""
+"""Users' mistakes must not cost results, files of a run, or the run itself."""
 
 from __future__ import annotations
 

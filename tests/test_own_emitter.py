@@ -1,4 +1,4 @@
-"""The example of an emitter: what it learns decides what it gives, and a checkpoint keeps it."""
+"""The example of an emitter: its state determines its solutions and is stored in checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's compiled operator: in the loop as by ask and tell, on any number of threads, found again by its name."""
+"""A user's compiled operator: in the loop as by ask and tell, on any number of threads, imported by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example of a solution space of one's own: it searches, is checked, and is found again by its name."""
+"""The example of a user's solution space: it works in a search, is checked, and is imported by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's tessellation: in the compiled loop as through Python, saved, resumed, shown, and found again by its name."""
+"""A user's tessellation: in the compiled loop as through Python, saved, resumed, shown, and imported by name."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class NoLookup(tl.Tessellation):
 
 
 class Drifts(NoLookup):
-    """Is never the same again."""
+    """Changes all the time."""
 
     made = 0
 

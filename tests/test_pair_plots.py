@@ -1,4 +1,4 @@
-"""Principal components, and the pair plots of archives beyond two features: what is where in the picture."""
+"""Principal components, and the pair plots of archives beyond two features: the content of each panel."""
 
 from __future__ import annotations
 

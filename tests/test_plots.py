@@ -1,4 +1,4 @@
-"""`tl.plots`: what is drawn where, in axes of the user's own, from archives, files and folders."""
+"""`tl.plots`: what is drawn where, in users' axes, from archives, files and folders."""
 
 from __future__ import annotations
 
@@ -45,6 +45,22 @@ def small(tessellation, direction="max"):
     archive = tl.Archive(tessellation, 1, direction=direction)
     archive.add([[0.1], [0.2], [0.3]], [5.0, 6.0, 7.0], [[2, 0.2], [2, 1.8], [90, 1.8]])
     return archive
+
+
+def test_figures_show_the_titles_of_features(tmp_path):
+    problem = tl.problems.maze("2d", steps=50)
+    archive = tl.illuminate(problem, grid=4, evaluations=50, seed=1)
+    titles = ("x at step 50", "y at step 50")
+    ax = tl.plots.archive(archive, axes())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == titles
+    ax = tl.plots.parallel_axes(archive, axes())
+    assert [text.get_text() for text in ax.get_xticklabels()] == list(titles)
+    ax = tl.plots.niches(archive, axes())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == titles
+    # A folder has names only: the titles are those of the built-in problem.
+    tl.run(tl.problems.by_name("maze:2d"), out=tmp_path / "run", grid=4, evaluations=20, seed=1)
+    assert tl.plots.archive(tmp_path / "run", axes()).get_xlabel() == "x at step 3000"
+    assert tl.plots.archive(tmp_path / "run" / "archive.parquet", axes()).get_xlabel() == "x3000"
 
 
 def test_cells_of_a_grid_are_rectangles_in_feature_units():

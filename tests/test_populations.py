@@ -153,7 +153,7 @@ def test_nearest_others_agree_with_sorting_everybody(d, k):
 
 
 def test_of_two_equal_solutions_one_stays_in_dominated_novelty_search():
-    """Both would have the other at distance next to 0 if equals dominated each other, and both would go."""
+    """If equals dominated each other, each would have the other at a distance near 0, and both would be dropped."""
     search = search_with(tl.dns(3, k=1))
     rows = search.ask(5)
     search.tell([1.0, 1.0, 0.5, 0.4, 0.3], [[0, 0], [0, 1e-9], [1, 1], [0.5, 0.52], [0.5, 0.5]])

@@ -1,4 +1,4 @@
-"""Nothing at the public edge is typed `Any`: a type checker helps whoever calls it."""
+"""Nothing at the public edge is typed `Any`: a type checker can help callers."""
 
 from __future__ import annotations
 

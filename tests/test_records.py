@@ -1,4 +1,4 @@
-"""Records: what a problem tells beside fitness and features stays with the elite, wherever that goes."""
+"""Records: what a problem returns besides fitness and features stays with the elite everywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SETTINGS = {"grid": 6, "evaluations": 500, "initial": 100, "batch_size": 50, "se
 
 
 def recorded(x):
-    """What belongs to a solution."""
+    """The records of a solution."""
     return {
         "mass": 7.0 * x[0],
         "teeth": int(100 * x[1]),
@@ -153,7 +153,7 @@ def test_an_interrupted_run_and_workers_give_the_same(done, tmp_path):
 
 
 def test_the_log_of_a_batch_is_used(done, tmp_path):
-    """What workers had answered before a crash is not lost."""
+    """Results of workers before a crash are not lost."""
     from tesselite.execution.log import EvaluationLog
     from tesselite.execution.workers.farm import result_of
 

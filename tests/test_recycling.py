@@ -1,4 +1,4 @@
-"""Worker processes that are replaced after so many evaluations or at so much memory; the result is the same."""
+"""Worker processes that are replaced after a number of evaluations or at a limit of memory; the result is the same."""
 
 from __future__ import annotations
 

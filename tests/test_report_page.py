@@ -1,4 +1,4 @@
-"""The interactive page without a browser: what is in it, how it is packed, and that nothing can break out of it."""
+"""The interactive page without a browser: its content, its packing, and that nothing can break out of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Parts(HTMLParser):
 
 
 def unpack(described, block):
-    """What the page's own script does with references to arrays."""
+    """Resolves references to arrays as the page's script does."""
     if isinstance(described, list):
         return [unpack(item, block) for item in described]
     if not isinstance(described, dict):
@@ -389,7 +389,7 @@ def test_states(tmp_path, walked):
         assert read_run(folder).state == "running"
     assert not locked(folder)
     with RunFolder.open(folder):
-        pass  # looking has left no lock behind
+        pass  # looking left no lock behind
     assert sorted((file.name, file.stat().st_mtime_ns) for file in folder.iterdir()) == before
     assert not locked(tmp_path)
 
@@ -420,5 +420,5 @@ def test_scripts_use_no_markup_and_no_network(walked):
     text = page_of(*document_of([read_run(walked)]))
     scripts = "".join(re.findall(r"<script>\n(.*?)</script>", text, re.S))
     assert "Page.show" in scripts
-    scripts = scripts.replace("http://www.w3.org/2000/svg", "")  # a name, which no browser asks for
+    scripts = scripts.replace("http://www.w3.org/2000/svg", "")  # a name, which browsers do not request
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|https?://", scripts)

@@ -1,4 +1,4 @@
-"""What the built-in problems show of their elites in the page, against what the problems themselves say."""
+"""The views of elites of the built-in problems, compared with the problems themselves."""
 
 from __future__ import annotations
 

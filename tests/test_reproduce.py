@@ -1,4 +1,4 @@
-"""Reproductions: nothing is computed twice, trials add up, stopping and continuing changes nothing."""
+"""Reproductions: nothing is computed twice, trials can be combined, stopping and continuing changes nothing."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_half_finished_run_of_other_settings_is_left_alone(toy):
 
 
 class Terminating(Workers):
-    """Workers whose first tasks come back because somebody has stopped the worker; later ones are done here."""
+    """Workers whose first tasks return because the worker was stopped; later ones are done here."""
 
     n = 1
 
@@ -623,7 +623,7 @@ def test_concept_figures_without_drawing_them_all(tmp_path):
     peaks = np.array([[0.0, 1.58], [-0.46, -0.63], [1.29, 0.0]])
     population = restricted_tournament(np.random.default_rng(1), evaluations=6000)
     distance = np.linalg.norm(population[:, None] - peaks, axis=2)
-    assert set(distance.argmin(axis=1)) == {0, 1, 2}  # all three peaks are held
+    assert set(distance.argmin(axis=1)) == {0, 1, 2}  # all three peaks are kept
     assert landscape(peaks).min() > 3.0
 
 

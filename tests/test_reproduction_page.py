@@ -1,4 +1,4 @@
-"""The page of the reproduction: it is made from whatever trials there are."""
+"""The page of the reproduction: it is made from any set of trials."""
 
 from __future__ import annotations
 

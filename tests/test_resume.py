@@ -66,7 +66,7 @@ def archive(here: Path, name: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def uninterrupted(here):
-    """The archives of runs that nobody disturbed."""
+    """The archives of undisturbed runs."""
 
     def run(kind: tuple[str, ...]) -> bytes:
         if kind not in known:
@@ -81,7 +81,8 @@ def uninterrupted(here):
 
 
 def kill_and_resume(here: Path, kind: tuple[str, ...], name: str, waits: list[float], whole: bytes) -> int:
-    """Kill a run after each of these times, go on, and compare the end; returns how many kills hit a living process."""
+    """Kill a run after each of these times, resume, and compare the end; returns how many kills hit a living
+    process."""
     hits = 0
     for wait in waits:
         # Killed before it wrote its settings, a run is simply started again.

@@ -1,4 +1,4 @@
-"""The run folder: what is in it, that a write fails as a whole, and which folders are refused."""
+"""The run folder: its content, atomic writes, and which folders are refused."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_what_a_run_killed_at_its_start_left_does_not_block_the_next(tmp_path, c
 
 
 def test_parts_that_a_killed_process_left_are_removed_and_those_in_use_stay(tmp_path):
-    """Figures, too: a plot that was killed leaves a part that nobody else would remove."""
+    """Figures, too: a plot that was killed leaves a part that nothing else would remove."""
     file = tmp_path / "archive.png"
     left = tmp_path / ".archive.png.abcd_123.tesselite-part.png"
     others = [tmp_path / ".progress.png.abcd_123.tesselite-part.png", tmp_path / ".archive.png.swp"]

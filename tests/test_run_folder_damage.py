@@ -58,7 +58,7 @@ def test_another_format_is_refused_and_another_version_only_on_request(grid_fold
 
 
 def test_settings_that_are_not_as_they_were_written_are_refused(grid_folder):
-    """A flipped bit makes another batch size, which would resume to another result."""
+    """A flipped bit gives another batch size, which would lead to another result."""
     file = grid_folder / "settings.json"
     text = file.read_text()
     file.write_text(text.replace('"batch_size": 50', '"batch_size": 51'))
@@ -181,7 +181,7 @@ def test_no_flipped_byte_of_an_archive_goes_unnoticed(grid_run, tmp_path):
             assert str(file) in str(error)  # noqa: PT017
             noticed += 1
             continue
-        # Some bytes (statistics, say) tell nothing about the content.
+        # Some bytes (such as statistics) do not affect the content.
         for name in ("niches", "fitness", "features", "solutions", "evaluations"):
             assert np.array_equal(getattr(loaded.in_order_of_filling(), name), getattr(right, name)), position
     assert noticed > 150

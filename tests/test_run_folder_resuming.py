@@ -44,7 +44,7 @@ def test_extending_the_budget_continues_the_search(grid_folder, tmp_path):
 
 
 class Crash(Exception):
-    """What a test throws into a run."""
+    """Raised by a test during a run."""
 
 
 @pytest.mark.parametrize("stop_at", [50, 150, 200, 250, 1000, 1950])
@@ -61,7 +61,7 @@ def test_progress_beyond_the_checkpoint_is_cut_and_written_again(tmp_path, grid_
     with pytest.raises(Crash):
         run(make(), out=folder, evaluations=2000, grid=[6, 7], batch_size=50, initial=200, seed=5, progress=crash)
     with (folder / "progress.csv").open("a") as file:
-        file.write("2050,0.1")  # a row that was cut off
+        file.write("2050,0.1")  # a truncated row
     resume(folder, make())
     assert (folder / "archive.parquet").read_bytes() == (grid_run.folder / "archive.parquet").read_bytes()
     ours, theirs = place.read_progress(), RunFolder(grid_run.folder).read_progress()

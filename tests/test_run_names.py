@@ -1,4 +1,5 @@
-"""Runs and the names of their problems: what is advised works, and files are read whatever the features' scales."""
+"""Runs and the names of their problems: the advice in messages works, and files are read with any scales of
+features."""
 
 from __future__ import annotations
 

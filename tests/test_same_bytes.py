@@ -1,7 +1,7 @@
-"""The same seed gives the same archive as ever: checksums of small runs, kept in data/same_bytes.json.
+"""The same seed gives the same archive in every version: checksums of small runs, kept in data/same_bytes.json.
 
-Niches are given, so that how a CVT is drawn plays no part. After a change that is meant to change results, write the
-file again by `python tests/test_same_bytes.py`, and say in CHANGELOG.md what differs. (Powers of the C library, in
+Niches are given, so that the construction of CVTs does not matter. After an intended change of results, rewrite the
+file with `python tests/test_same_bytes.py`, and say in CHANGELOG.md what differs. (Powers of the C library, in
 polynomial mutation and crossover, may differ in their last bit on other systems; everything else is IEEE arithmetic.)
 """
 
@@ -55,7 +55,7 @@ def steps(x):
 
 
 def voronoi(space: tl.FeatureSpace, k: int, p: float = 2.0, kind: str | None = None, rank: int = 0) -> Any:
-    """Random centroids; of this rank, all but a little noise. `kind` is the index that is to answer."""
+    """Random centroids; of this rank, all but a little noise. `kind` is the index to use."""
     rng = np.random.default_rng(k)
     unit = rng.random((k, space.n))
     if rank:
@@ -128,7 +128,7 @@ CASES = [
 
 
 def digest(archive: tl.Archive) -> str:
-    """A checksum of all that an archive holds and has counted, to the last bit."""
+    """A checksum of an archive's content and counts, to the last bit."""
     elites, taken = archive.elites(), hashlib.sha256()
     for values in (elites.niches, elites.fitness, elites.features, elites.solutions, elites.evaluations):
         taken.update(np.ascontiguousarray(values).tobytes())

@@ -1,4 +1,4 @@
-"""The search: order of calls, exact budgets, and that every way to run it gives the same archive, bit for bit."""
+"""The search: order of calls, exact budgets, and the same archive, bit for bit, from all kinds of runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _smooth(x):
 
 @numba.njit
 def _nasty(x):
-    """Raises, gives NaN and infinity, leaves the bounds of features, and changes its argument."""
+    """Raises, returns NaN and infinity, leaves the bounds of features, and changes its argument."""
     if x[0] > 0.9:
         raise ValueError("too far")
     fitness = x[2] if x[1] > 0.1 else np.nan
@@ -48,7 +48,7 @@ NASTY = tl.problem(solutions=BOX, features=FEATURES, direction="min", name="nast
 
 
 def state(archive):
-    """Everything that an archive is, as bytes and counts."""
+    """The whole state of an archive, as bytes and counts."""
     elites = archive.in_order_of_filling()
     arrays = (elites.niches, elites.fitness, elites.features, elites.solutions, elites.evaluations)
     return [array.tobytes() for array in arrays], dict(archive.invalid), archive.out_of_bounds
@@ -83,7 +83,7 @@ def test_ask_and_tell_take_turns():
     ):
         with pytest.raises(ValueError, match=r"tell: expected fitness \(3,\) and features \(3, 2\), got"):
             search.tell(fitness, features)
-    assert search.evaluations == 0  # a refused tell changes nothing, and can be made good
+    assert search.evaluations == 0  # a refused tell changes nothing, and can be repeated correctly
     solutions[:] = 0  # what was asked is a copy
     added = search.tell([1.0, 2.0, math.nan], [[0, 0], [0.5, 0.5], [0, 0]])
     assert added.count(tl.Status.NEW) == 2
@@ -400,7 +400,7 @@ def test_log_features_run_outside_the_compiled_loop():
 
 
 class Stripes(tl.Tessellation):
-    """A tessellation of somebody else's."""
+    """A third-party tessellation."""
 
     space = SPACE
     n_niches = 7
@@ -488,7 +488,7 @@ def test_parents_are_uniform_over_elites():
 
 
 class Words:
-    """A solution space of somebody else's: rows of small whole numbers."""
+    """A third-party solution space: rows of small whole numbers."""
 
     width = 4
     dtype = np.dtype(np.int8)
@@ -585,7 +585,7 @@ def test_a_larger_first_batch_finds_the_valid_solutions_that_are_rare_on_workers
 
 
 def test_an_archive_that_stays_empty_is_filled_with_random_solutions():
-    # Told one by one, nothing valid: offspring need parents, so random solutions go on.
+    # Told one by one, nothing valid: offspring need parents, so random solutions continue.
     search = tl.MapElites(BOX, GRID, initial=3, seed=1)
     seen = []
     for _ in range(6):

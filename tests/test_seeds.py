@@ -1,4 +1,4 @@
-"""A function that asks for a `seed` gets one by the run's seed and the evaluation's number, whoever evaluates it."""
+"""A function that asks for a `seed` gets one by the run's seed and the evaluation's number, for every execution."""
 
 from __future__ import annotations
 

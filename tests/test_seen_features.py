@@ -1,4 +1,4 @@
-"""Ranges and thinned features against plain Python, whatever the batches."""
+"""Ranges and thinned features against plain Python, for any batches."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The shape of the source: functions and files are short, and values travel in records, not in lists of arguments.
 
-What is longer has a name and a reason here, so that nothing grows unnoticed. Kernels may take many arrays, and what
+Exceptions are listed here with a reason, so that nothing grows unnoticed. Kernels may take many arrays, and what
 generates machine code takes the arguments of the code that it generates: neither counts as a long list of arguments.
 """
 

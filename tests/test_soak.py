@@ -1,4 +1,4 @@
-"""A long asynchronous run in which everything goes wrong: workers are killed, evaluations fail and hang."""
+"""A long asynchronous run with all kinds of failures: workers are killed, evaluations fail and hang."""
 
 from __future__ import annotations
 

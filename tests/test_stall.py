@@ -85,7 +85,7 @@ def test_an_interrupted_run_stops_where_an_uninterrupted_one_does(tmp_path):
 
 
 def test_a_run_that_is_killed_between_its_last_checkpoint_and_its_stop_stops_there(tmp_path):
-    def copy(now):  # what a kill would leave there
+    def copy(now):  # what a kill would leave behind
         if now.stopped:
             shutil.copytree(tmp_path / "run", tmp_path / "killed")
 

@@ -1,4 +1,4 @@
-"""What starting costs: heavy libraries are imported only when they are needed. Times are measured in benchmarks/."""
+"""The cost of starting: heavy libraries are imported only when they are needed. Times are measured in benchmarks/."""
 
 from __future__ import annotations
 

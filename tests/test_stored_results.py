@@ -1,4 +1,4 @@
-"""Tables of the reproduction, computed again from the stored trials by plain code: json, csv and NumPy alone.
+"""Tables of the reproduction, recomputed from the stored trials by plain code: json, csv and NumPy alone.
 
 A committed table rests on the trials that its folder's trials.csv lists; others may have come since.
 """

@@ -1,4 +1,5 @@
-"""Looking at somebody else's run runs nothing that it names unless the user agrees; one's own runs need no word."""
+"""Inspecting somebody else's run executes nothing that it names unless the user agrees; one's own runs need no
+agreement."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ SMALL = {"grid": [4, 4], "evaluations": 60, "initial": 20, "batch_size": 20, "se
 
 @pytest.fixture
 def theirs(tmp_path, monkeypatch):
-    """A folder with a run, and the module that it names, as somebody else could send it; it is the current folder."""
+    """A folder with a run and the module that it names, as somebody else could send it; it is the current folder."""
     monkeypatch.chdir(tmp_path)
     Path("sent_module.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -56,7 +57,7 @@ def theirs(tmp_path, monkeypatch):
 
 
 def forget(monkeypatch, home):
-    """Be another user, in another process."""
+    """Simulate another user, in another process."""
     monkeypatch.setenv("TESSELITE_DATA_DIR", str(home / "data"))
     monkeypatch.setattr(trust, "_agreed", set())
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(home)])
@@ -237,7 +238,7 @@ def test_nothing_is_written_through_a_link_that_came_with_a_run(theirs, command,
 
 
 def test_pipes_in_the_place_of_files_are_refused(theirs, command):
-    """A reader of a pipe would wait for ever."""
+    """A reader of a pipe would wait forever."""
     for name in ("archive.parquet", "assessment.parquet", "progress.csv", "settings.json"):
         (theirs / name).unlink(missing_ok=True)
         os.mkfifo(theirs / name)
@@ -257,7 +258,7 @@ def test_pipes_in_the_place_of_files_are_refused(theirs, command):
 
 
 def test_no_name_reaches_a_terminal_with_codes_that_it_obeys(theirs, command):
-    """A title, a clipboard or a line of somebody else's making could be set by them."""
+    """They could set a title, a clipboard or a forged line."""
     edit_settings(theirs, problem="evil\x1b]0;title\x07\x9b31m\u202e:x")
     Path("run").rename("run\x1b[31m")
     for words in (("info",), ("assess",), ("export", "-o", "elites\x1b[2J.csv")):
@@ -327,7 +328,7 @@ def check_lines(said):
 
 
 def test_an_operator_that_a_foreign_run_names_is_not_imported_to_look_at_it(theirs, command):
-    """A built-in problem is no excuse: the operator is user code, too."""
+    """Even with a built-in problem: the operator is user code, too."""
     stored = RunFolder.open(theirs).read().planned
     for text in ("sent_module:jump", "curiosity:sent_module:jump"):
         plan = replace(stored, problem="sphere:3", emitter=text, execution=Asynchronous(2))

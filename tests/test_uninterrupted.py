@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a change: it counts when the change is made, and what is in memory stays whole."""
+"""Ctrl-C in the middle of a change: it takes effect after the change, and the archive in memory stays consistent."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def interrupts_growth(monkeypatch):
 
 
 def is_whole(archive):
-    """All elites are in the niches of their features and are found there, and all rows are as many."""
+    """All elites are in the niches of their features and are found there, and all arrays have the same length."""
     elites = archive.elites()
     assert np.array_equal(NICHES.niche_of(elites.features), elites.niches)
     assert all(

@@ -1,4 +1,4 @@
-"""Whatever comes from users, files or user code is checked: compiled code never indexes with anything else."""
+"""Everything from users, files or user code is checked: compiled code never indexes with unchecked values."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def test_archives_that_only_claim_the_same_tessellation_are_not_merged():
 
 
 class Own(tl.Tessellation):
-    """A tessellation of a user's, which answers what it likes."""
+    """A user's tessellation, which returns arbitrary values."""
 
     space = SQUARE
 
@@ -220,7 +220,7 @@ def test_a_tessellation_that_lies_is_refused_and_nothing_is_added(n_niches, answ
         archive.add(np.zeros((4, 2)), [1.0, 2.0, np.nan, 3.0], np.zeros((4, 2)))
     assert len(archive) == 0
     assert not archive.invalid
-    archive.tessellation.answer = lambda unit: np.arange(len(unit), dtype=np.int32)  # an honest one, of other integers
+    archive.tessellation.answer = lambda unit: np.arange(len(unit), dtype=np.int32)  # a correct one, of other integers
     assert archive.add(np.zeros((4, 2)), [1.0, 2.0, np.nan, 3.0], np.zeros((4, 2))).niches.tolist() == [0, 1, -1, 3]
 
 
@@ -289,7 +289,7 @@ def test_what_is_not_a_tessellation_is_refused(own):
 
 
 class Lying(tl.Problem):
-    """A problem of a user's whose `evaluate_rows` returns what it likes."""
+    """A user's problem whose `evaluate_rows` returns arbitrary values."""
 
     name = "lying"
     solutions = tl.Box(2)
@@ -341,7 +341,7 @@ def test_a_problem_that_returns_something_else_is_refused(name):
     with pytest.raises(ValueError, match=r"^evaluation: expected"):
         search.tell_evaluation(problem.answer(asked))
     assert len(search.archive) == search.evaluations == 0
-    search.tell_evaluation(honest(asked))  # the right answer is still welcome
+    search.tell_evaluation(honest(asked))  # the right answer is still accepted
     assert search.evaluations == 5
 
 
@@ -356,11 +356,11 @@ def test_nothing_that_is_not_finite_counts_as_valid_and_all_that_is_invalid_is_c
     assert added.niches.tolist() == [0, -1, -1, -1, -1]
     reasons = {"fitness is NaN or infinite": 1, "a feature is NaN or infinite": 1, MARKED_INVALID: 1, "why": 1}
     assert search.archive.invalid == reasons
-    assert features[2, 0] == np.inf  # what came is left alone
+    assert features[2, 0] == np.inf  # the input is unchanged
 
 
 class OwnSpace:
-    """A solution space of a user's that draws and accepts what it likes."""
+    """A user's solution space that draws and accepts arbitrary values."""
 
     width, dtype = 2, np.dtype(np.float64)
 
@@ -617,7 +617,8 @@ def test_an_archive_refuses_a_second_thread():
 
 
 def test_a_thread_of_the_loop_that_fails_leaves_nobody_waiting(monkeypatch):
-    """A helper that claims a chunk and then has no memory: the leader stops, and what it inserted before is noted."""
+    """A helper claims a chunk and then runs out of memory: the leader stops, and its earlier insertions are
+    recorded."""
     from tesselite.compiled import crew
     from tesselite.search import loop
 
@@ -707,7 +708,7 @@ NUMBERS = {
 }
 
 
-WELCOME = {"solutions of an archive": "nan", "seed": str(HUGE)}  # a solution is whatever its owner says
+WELCOME = {"solutions of an archive": "nan", "seed": str(HUGE)}  # a solution is what its space accepts
 
 
 @pytest.mark.parametrize("name", NUMBERS)

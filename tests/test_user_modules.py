@@ -1,4 +1,4 @@
-"""What a user's module may do when we import it and call its functions: no search starts twice, no output is mixed."""
+"""Importing users' modules and calling their functions: no search starts twice, no output is mixed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tesselite.runs.run import run
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
 
-# Ends the chain of processes should there be one.
+# Ends the chain of processes if there is one.
 SEARCHING = """
 import pathlib
 import tesselite as tl

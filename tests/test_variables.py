@@ -89,7 +89,7 @@ def test_functions_read_by_position_and_by_name(batch):
 def test_tables_and_files_have_the_names(tmp_path):
     archive = tl.illuminate(made(), **SETTINGS)
     columns = archive.elites().columns()
-    # Taken names get a word in front: fitness is a column of ours, load a feature.
+    # Names in use get a prefix: fitness is a column of ours, load a feature.
     assert list(columns) == [
         "niche", "fitness", "evaluation", "load", "span", "span_mm", "solution fitness", "solution load",
     ]  # fmt: skip

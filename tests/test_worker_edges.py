@@ -1,4 +1,5 @@
-"""Rare ends of runs on workers: killed at the last moment, machines that come and go, full disks, children left."""
+"""Rare ends of runs on workers: kills at the last moment, machines that join and leave, full disks, orphaned
+children."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def test_workers_that_join_get_work_and_the_run_can_still_be_replayed(tmp_path):
 
 
 class Machines(Workers):
-    """Eight workers in one thread, on which everything that runs is lost, through nobody's fault, when we say so."""
+    """Eight workers in one thread; on request, all their running tasks are lost without blame."""
 
     n = 8
 
@@ -217,7 +218,7 @@ def test_a_problem_that_no_worker_can_make_ends_the_run_with_its_error():
         workers = ExecutorWorkers(pool)
         workers.start(BadPayload(b"", "never loaded"))
         workers.submit(Task(0, hang_with_a_child, ()))
-        assert workers.wait(30.0) == []  # it knows the digest only, and is given the rest
+        assert workers.wait(30.0) == []  # it knows the digest only, and receives the rest
         with pytest.raises(WorkersLost, match=r"(?s)cannot be loaded in a worker process.*KeyError: 'SIMULATOR_HOME'"):
             workers.wait(30.0)
 
@@ -228,7 +229,7 @@ def test_half_a_record_is_taken_back(tmp_path):
     log.append(Result(0, 1.0, np.zeros(2), ""), row)
 
     class Full:
-        """A file on a disk that is full in the middle of a record."""
+        """A file on a disk that gets full in the middle of a record."""
 
         def __init__(self, file):
             self.file = file

@@ -1,4 +1,4 @@
-"""Runs on workers: the same bytes as without, whatever is killed; asynchronous runs and their log; islands."""
+"""Runs on workers: the same bytes as without, despite kills; asynchronous runs and their log; islands."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_run_whose_main_process_is_killed_goes_on_without_loss(tmp_path, kind,
     before = sum(file.stat().st_size for file in marks.iterdir()) // 24
     resume(folder, problems.counted, workers=2)
     after = sum(file.stat().st_size for file in marks.iterdir()) // 24
-    # What was in the log was not evaluated again. Some that were under way when the process died may have been.
+    # Logged results were not evaluated again. Some that were running when the process died may have been.
     assert 400 - known <= after - before <= 400 - known + 5
     run(problems.good, out=tmp_path / "whole", **SETTINGS)
     ours, theirs = tl.Archive.load(folder / "archive.parquet"), tl.Archive.load(tmp_path / "whole" / "archive.parquet")
@@ -130,7 +130,7 @@ def test_an_interrupt_stops_in_the_middle_of_a_batch_and_nothing_is_lost(tmp_pat
         lambda x: calls.append(1) or problems.slow.function(x)
     )
     resume(tmp_path / "run", counted, workers=0)  # without workers, too
-    assert len(calls) == SETTINGS["evaluations"] - seen[-1] - known  # nothing that was finished is evaluated again
+    assert len(calls) == SETTINGS["evaluations"] - seen[-1] - known  # finished evaluations are not repeated
     run(problems.slow, out=tmp_path / "whole", **SETTINGS)
     assert archive_bytes(tmp_path / "run") == archive_bytes(tmp_path / "whole")
 
@@ -467,7 +467,7 @@ def stopped_folder(stopped_run, tmp_path):
 
 @pytest.fixture
 def opened(monkeypatch):
-    """What is opened in place of workers, and how a farm is protected; everything runs on a thread."""
+    """The workers that are opened, and the limits of a farm; everything runs on a thread."""
     seen = []
 
     def open_threads(wanted, *limits):

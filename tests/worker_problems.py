@@ -66,7 +66,7 @@ def faulty(x):
 
 @tl.problem(solutions=BOX, features=FEATURES)
 def poison(x):
-    """Kills whoever evaluates it, for one solution in twenty."""
+    """Kills its process, for one solution in twenty."""
     if x[2] > 0.9:
         os.kill(os.getpid(), signal.SIGKILL)
     return value(x)
@@ -108,7 +108,7 @@ def counted(x):
 
 
 def of_main(threshold: float):
-    """A problem that has no name to be imported by: a closure."""
+    """A problem that cannot be imported by name: a closure."""
 
     @tl.problem(solutions=BOX, features=FEATURES)
     def inner(x):
@@ -119,7 +119,7 @@ def of_main(threshold: float):
 
 @tl.problem(solutions=BOX, features=FEATURES)
 def troubled(x):
-    """Whatever can go wrong, at random: another try may do better."""
+    """All kinds of failures, at random: a retry may succeed."""
     luck = int.from_bytes(os.urandom(4)) / 2**32
     if luck < 0.002:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -150,7 +150,7 @@ def _note_the_end() -> None:
 
 @tl.problem(solutions=BOX, features=FEATURES, records={"pid": int})
 def leaking(x):
-    """Keeps 100 MB of every evaluation, and notes when its process comes to an orderly end."""
+    """Leaks 100 MB per evaluation, and records an orderly end of its process."""
     if not HOARD:
         atexit.register(_note_the_end)
     HOARD.append(bytearray(os.urandom(1000) * 100_000))

@@ -1,4 +1,4 @@
-"""Check a built site: every internal link leads somewhere, and every public name and method has its entry.
+"""Check a built site: every internal link has a target, and every public name and method has an entry.
 
 python tools/check_site.py build/site
 """
@@ -38,7 +38,7 @@ def _pages(site: Path) -> list[Path]:
 
 
 def broken_links(site: Path) -> list[str]:
-    """Links between files of the site that lead nowhere, each with its page."""
+    """Broken links between files of the site, each with its page."""
     pages = {file.resolve(): _Page(file.read_text(encoding="utf-8")) for file in _pages(site)}
     broken = []
     for file, page in pages.items():
@@ -75,7 +75,7 @@ def _is_method(name: str, value: object) -> bool:
 
 
 def main() -> int:
-    """Print what is wrong; the exit code says whether anything is."""
+    """Print errors; the exit code is 1 if there are any."""
     site = Path(sys.argv[1])
     wrong = [f"broken link in {link}" for link in broken_links(site)]
     wrong += [f"no entry in docs/reference for {name}" for name in missing_names(site)]

@@ -1,4 +1,4 @@
-"""The reports of all studies in results/, and the tables of the pages that stand on them, by one command.
+"""The reports of all studies in results/, and the tables of the pages based on them, by one command.
 
     python tools/reproduction.py        (or: make reproduction)
 
@@ -94,7 +94,7 @@ def summary() -> str:
 
 
 def state() -> str:
-    """How far each study is at the paper's settings, and the command that goes on."""
+    """The progress of each study at the paper's settings, and the command that continues it."""
     rows = []
     for name, make in STUDIES.items():
         study = make()
@@ -113,7 +113,7 @@ def state() -> str:
 
 
 def section(name: str, folder: Path) -> str:
-    """What a study found: trials, numbers, claims with their rules, figures."""
+    """The results of a study: trials, numbers, claims with their rules, figures."""
     study, comparison = results(folder, name)
     counts = Counter((len(g.trials), g.trials[0].settings["evaluations"]) for g in comparison.groups)
     runs = "; ".join(
@@ -141,7 +141,7 @@ def study_section(name: str) -> str:
 
 
 def more() -> str:
-    """The studies that have no place of their own on the page."""
+    """The studies without a section of their own on the page."""
     page = (HOME / "docs/reproduction.md").read_text(encoding="utf-8")
     names = [name for name in STUDIES if f"<!-- {name} -->" not in page]
     return "\n\n".join(f"### {STUDIES[name]().title}\n\n{study_section(name)}" for name in names) or "None."
@@ -162,7 +162,7 @@ def maze_layouts() -> str:
     groups = defaultdict(list)
     with (RESULTS / "maze-layouts.csv").open() as file:
         for row in csv.DictReader(file):
-            if not row["near"]:  # on the way to a longer run's end
+            if not row["near"]:  # part of a longer run
                 continue
             descriptor, niches = row["pair"].split("-")
             pair = f"cvt-{descriptor}" if niches == "cvt" else f"grid-{descriptor}"
@@ -215,7 +215,7 @@ def _best_speed(runs: list[Trial], evaluations: int) -> str:
 
 
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
-    """What stands between which marks of which page."""
+    """The text between the marks of each page."""
     return {
         "docs/reproduction.md": {
             "summary": summary,

@@ -1,6 +1,6 @@
 """Make the pictures of the interactive page that the documentation shows: `python tools/screenshots.py RUNS IMAGES`.
 
-RUNS is a folder for the runs, which are kept: what is there already is not run again. Needs Chromium, its driver and
+RUNS is a folder for the runs, which are kept and reused. Needs Chromium, its driver and
 selenium.
 """
 

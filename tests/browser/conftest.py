@@ -1,4 +1,4 @@
-"""A real Chromium for the tests in this folder; without one they are skipped, and the reason says what is missing."""
+"""A real Chromium for the tests in this folder; without one they are skipped, with a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # for report_runs
 
-PATIENCE = 60.0  # seconds: for machines that do much else at the same time
+PATIENCE = 60.0  # seconds: for busy machines
 
 
 def _missing() -> str:
@@ -29,7 +29,7 @@ def _missing() -> str:
 
 
 class Browser:
-    """Chromium with what these tests ask of it."""
+    """Chromium with helpers for these tests."""
 
     def __init__(self, profile: Path) -> None:
         from selenium import webdriver
@@ -67,7 +67,7 @@ class Browser:
         self.wait("document.body.dataset.ready === 'all'")
 
     def work_seconds(self) -> float:
-        """Processor time that the page's main thread has taken, whatever else the machine does."""
+        """Processor time that the page's main thread has used, independent of other load."""
         metrics = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
         return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
@@ -133,7 +133,7 @@ class Browser:
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self) -> list[str]:
-        """Addresses asked for since the page was opened, other than those inside it."""
+        """Addresses requested since the page was opened, other than those inside it."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         urls = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
         return [url for url in urls if not url.startswith(("data:", "blob:"))]

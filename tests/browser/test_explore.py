@@ -86,7 +86,11 @@ def test_the_elite_nearest_to_wanted_features(page, elites):
     assert nearest("0.3, 0.7") == int(np.argmin(np.hypot(*(elites.features - [0.3, 0.7]).T)))
     assert column(page, 0) == sorted(column(page, 0))  # distances
     assert nearest("y = 0.1") == int(np.argmin(abs(elites.features[:, 1] - 0.1)))
+    # By titles, too.
+    page.run("Page.run.features[1].title = 'y at step 20'")
+    assert nearest("y at step 20 = 0.1") == nearest("y 0.1")
     nearest("fast")
+    assert "y at step 20 = 0.5" in page.text("nearest-note")
     assert "Expected values of features" in page.text("nearest-note")
     nearest("")
     assert page.text("nearest-note") == ""
@@ -165,7 +169,7 @@ def test_the_history_and_the_histogram(page, elites):
     assert page.value("Page.run.n_selected") == found.sum() < len(elites)
     assert page.text("history-at") == f"{until:,}"
     assert page.value("document.getElementById('history').getAttribute('aria-valuetext')") == f"evaluation {until:,}"
-    # What was found later leaves its niche empty.
+    # The niches of later elites are empty.
     row = int(np.argmax(elites.evaluations))
     x, y = page.value(f"Page.map.locate({row})")
     pixel = page.value(

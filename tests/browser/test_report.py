@@ -1,4 +1,4 @@
-"""The interactive page in a real browser: what a person does with it works, and it stays silent and offline."""
+"""The interactive page in a real browser: users' actions work, without messages and offline."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_more_features_are_linked_views(bowl_page, runs):
 
 
 def test_what_is_found_later_is_not_masked(bowl_page):
-    """As `tesselite watch` updates the page: a thumb at its end is no bound, and another run begins anew."""
+    """As `tesselite watch` updates the page: a thumb at its end is not a bound, and another run starts afresh."""
     bowl_page.slide("filter-low", 500)
     best, low = bowl_page.value("Page.run.best()"), bowl_page.value("Page.run.range[0]")
     bowl_page.run(f"Page.document.runs[0].archive.fitness[{best}] += 1; Page.select(3); return Page.show()")
@@ -282,7 +282,7 @@ def test_what_is_found_later_is_not_masked(bowl_page):
     assert bowl_page.value("Page.run.n_selected") == bowl_page.value("Page.run.n")
     assert bowl_page.value("Page.row") == best
     assert bowl_page.value("document.getElementById('filter-low').value") == "0"
-    # A chart without data goes.
+    # A chart without data disappears.
     assert bowl_page.value("document.getElementById('progress-mean_fitness') !== null") is True
     bowl_page.run("Page.document.runs[0].progress.mean_fitness.fill(null); return Page.show()")
     assert bowl_page.value("document.getElementById('progress-mean_fitness')") is None
@@ -356,7 +356,7 @@ def test_names_stay_text(browser, tmp_path):
     browser.choose("colour-by", "feature 0")
     assert browser.value("document.title") == f"{EVIL}, bowl · 2 runs"
     header = next(csv.reader(io.StringIO(browser.value("Page.run.csv()"))))
-    assert header[3:9] == [*names[:3], "'=1,1", "-4", "a=b"]  # nor do spreadsheets take one for a formula
+    assert header[3:9] == [*names[:3], "'=1,1", "-4", "a=b"]  # nor do spreadsheets parse one as a formula
     assert browser.value("document.querySelectorAll('img, b b, main i:not(.track i):not(.legend i)').length") == 0
     assert browser.complaints() == []
 
@@ -410,7 +410,7 @@ def test_many_niches_load_in_time(browser, tmp_path, n_niches):
     before = browser.work_seconds()
     browser.open(file)
     took = browser.work_seconds()
-    took -= before if took >= before else 0.0  # the count begins anew in a new process
+    took -= before if took >= before else 0.0  # the count restarts in a new process
     filled = int(browser.value("Page.run.n"))
     assert filled > 0.4 * n_niches
     elapsed = browser.value("document.body.dataset.milliseconds")

@@ -137,7 +137,7 @@ def test_fingers_zoom_and_move_the_map(page):
         touch(browser, "touchEnd")
         assert browser.value("scrollY") == scrolled
         assert browser.value("Page.map.locate(3)") == pytest.approx([at[0], at[1] - 40], abs=1)
-        assert browser.value("Page.follow") is True  # nothing was selected by that
+        assert browser.value("Page.follow") is True  # this selected nothing
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
 
@@ -189,7 +189,7 @@ def test_theme_and_selection_survive_a_reload(page):
     looked = browser.value("[Page.run.name, Page.row, Page.scenario, Page.colour]")
     assert looked == ["walk-2", 5, "ice", "age"]
     assert browser.text("elite-title") == f"Elite of niche {niche}"
-    # A link that somebody sends, or types.
+    # A link that was sent or typed.
     browser.run(f"location.hash = '#run=walk-2&niche={niche}&scenario=night'")
     browser.wait("Page.scenario === 'night'")
     assert browser.value("document.getElementById('colour-by').value") == "age"

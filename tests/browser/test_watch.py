@@ -1,4 +1,4 @@
-"""`tesselite watch` in a real browser: the page follows a run that goes on, and says when there is none or it ended."""
+"""`tesselite watch` in a real browser: the page follows an active run, and says when there is none or it ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_page_follows_a_run(browser, tmp_path):
     going = threading.Event()
 
     def observe(going_run):
-        # The run goes on only as far as the test allows, so that every state can be looked at.
+        # The run proceeds only as far as the test allows, so that every state can be checked.
         while going_run.search.evaluations >= at_most[0] and not going.is_set():
             time.sleep(0.01)
 

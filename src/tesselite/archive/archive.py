@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tesselite.problems.problem import Problem
 
 _INTEGERS = np.dtype(np.int64)
-_REASONS = 1000  # that are told apart
+_REASONS = 1000  # that are counted separately
 OTHER_REASONS = "other reasons"
 
 
@@ -90,7 +90,7 @@ class Archive(EliteRows):
         if direction not in ("max", "min"):
             raise ValueError(f"direction: expected 'max' or 'min', got {direction!r}")
         self.tessellation = checked_tessellation(tessellation)
-        # The number of niches stays what it is here, whatever a user's tessellation says later.
+        # The number of niches is fixed here, even if a user's tessellation changes it later.
         super().__init__(int(tessellation.n_niches), tessellation.space.n, width, dtype, records)
         self.direction: Direction = direction
         if floor is None:
@@ -191,7 +191,7 @@ class Archive(EliteRows):
     ) -> Added:
         """`add` for solutions that a problem or a user has evaluated, within `uninterrupted`.
 
-        Here everything that comes from user code is checked before compiled code sees it. ValueError if the evaluation
+        Everything from user code is checked here, before it reaches compiled code. ValueError if the evaluation
         does not belong to these solutions, or the tessellation returns anything other than its niches; then nothing is
         added.
         """

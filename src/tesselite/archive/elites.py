@@ -1,4 +1,4 @@
-"""What an archive gives: single elites, tables of them, and what happened to candidates."""
+"""Results of an archive: single elites, tables of them, and what happened to candidates."""
 
 from __future__ import annotations
 

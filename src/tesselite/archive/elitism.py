@@ -1,7 +1,7 @@
 """The elitism rule, compiled, and the index from a niche's number to its row.
 
 A candidate takes its niche if the niche is empty or its fitness is strictly better; the first of equals stays (but see
-`beats`). This is lines 15-16 of Alg. 3 in the paper, and the only place where it stands: `Archive.add` and the
+`beats`). This is lines 15-16 of Alg. 3 in the paper, implemented only here: `Archive.add` and the
 compiled search loop both call `insert`. The index is an array where there are few niches and a hash table with
 linear probing where there are many, so that memory follows what is filled.
 """
@@ -52,7 +52,7 @@ class Candidates(NamedTuple):
 
 
 class Elitism(NamedTuple):
-    """Who is better: `sign` is +1 to maximise and -1 to minimise fitness; between equals, see `beats`.
+    """What counts as better: `sign` is +1 to maximise and -1 to minimise fitness; between equals, see `beats`.
 
     The lattice belongs to `GridTessellation(cells="released")`: `points` per axis, and `low` and `per_unit` of the
     feature space. Without points, the first of equals stays.

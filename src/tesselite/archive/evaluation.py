@@ -1,7 +1,4 @@
-"""Evaluation: what an evaluated batch says.
-
-What counts as invalid is decided here, once, whatever evaluated the batch.
-"""
+"""Evaluation: the result of a batch. What counts as invalid is decided here, once, for all kinds of evaluation."""
 
 from __future__ import annotations
 

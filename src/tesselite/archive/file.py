@@ -3,7 +3,7 @@
 Columns: niche, fitness, evaluation (that found it), order (in which its niche was first filled), one for each feature,
 and `solution`, a list, or a column for each of its values where these have names. The key "tesselite" of the file's
 metadata holds the rest as JSON: tessellation, direction, counts, schema version. Centroids, if the file holds them, are
-a block of numbers before the columns. Reading needs nothing of ours: `pandas.read_parquet(path)`. Nothing that depends
+a block of numbers before the columns. Any Parquet reader works: `pandas.read_parquet(path)`. Nothing that depends
 on the clock is written, so equal searches give equal bytes.
 """
 
@@ -47,7 +47,7 @@ from tesselite.tessellation.protocol import Tessellation
 # all features are plain: neither periodic nor labels.
 FORMAT = 4
 _CENTROIDS = "<f8"
-# What a file that is not as it should be can make of our reading of it, besides ValueError.
+# What reading a damaged file can raise, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 _RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
 
@@ -213,7 +213,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
 def own_scales(path: Path) -> list[str]:
     """Names of the scales of an archive's features that are no built-in ones, so that a file cannot hold them.
 
-    None of a file that is damaged or no archive: `load_archive` says so.
+    Empty for a damaged file or another kind of file, which `load_archive` reports.
     """
     try:
         return _unknown_scales(read_about(path)["tessellation"]["space"])
@@ -237,7 +237,7 @@ def load_checkpoint(path: Path, tessellation: Tessellation | None = None) -> tup
         return _restored(path, table, about, tessellation), about["search"]
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
-    except _DAMAGE as error:  # written by other software: its digest is right
+    except _DAMAGE as error:  # written by other software: its digest is valid
         raise ValueError(f"{path}: damaged ({type(error).__name__}: {error})") from None
 
 

@@ -3,7 +3,7 @@
 `EvaluatedRows` collects rows in memory as a search goes on, `HistoryFolder` writes them. A part holds a fixed number of
 rows, in the order in which they were counted; the last one is written again as it grows, always with all that it had.
 So the bytes depend on the evaluations alone, and a run that is killed has every row that its checkpoint counts. Each
-part names the digest of the one before. Reading needs nothing of ours: `pandas.read_parquet("runs/x/history")`.
+part names the digest of the one before. Any Parquet reader works: `pandas.read_parquet("runs/x/history")`.
 
 Columns: evaluation (its number), fitness, valid, reason (why not; empty if valid), one for each feature and record, and
 the solution as in the archive's file. Fitness and features of an invalid row are NaN, unless a feature was refused; in
@@ -45,7 +45,7 @@ _PART_BYTES, _PART_ROWS = 1 << 24, 1 << 17
 
 @dataclass(frozen=True)
 class RowKind:
-    """What rows of a history are made of."""
+    """The fields of a row of a history."""
 
     features: tuple[Variable, ...]
     records: Records
@@ -132,7 +132,7 @@ class EvaluatedRows:
         self.n += n
 
     def count(self, first: int, n: int, reasons: Mapping[int, str]) -> None:
-        """Take in n rows that somebody wrote into the arrays behind the others, the first of this number."""
+        """Count n rows that were written into the arrays behind the others, the first of this number."""
         self.numbers[self.n : self.n + n] = np.arange(first, first + n)
         self.reasons.update({self.n + i: reason for i, reason in reasons.items()})
         self.n += n
@@ -216,7 +216,7 @@ class HistoryFolder:
             remove_parts(self.path, *(self._part(number).name for number in range(kept + 1)))
 
     def save(self) -> None:
-        """Have all rows on disk: full parts, and the last one as far as it goes."""
+        """Write all rows to disk: full parts, and the last one as far as it goes."""
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
@@ -255,13 +255,13 @@ class HistoryFolder:
 
 
 def remove_history(run: Path) -> None:
-    """Remove the history of a run that is to be forgotten; nothing but its parts."""
+    """Remove the parts of a history, and nothing else."""
     folder = run / HISTORY
     if folder.is_dir() and not folder.is_symlink():
         for file in sorted(folder.glob(_PATTERN), reverse=True):
             file.unlink()
         remove_parts(folder, _part(folder, 0).name)
-        with suppress(OSError):  # something of the user's is in it
+        with suppress(OSError):  # it contains the user's files
             folder.rmdir()
 
 

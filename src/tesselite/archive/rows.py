@@ -16,8 +16,8 @@ from tesselite.base.interruption import uninterrupted
 from tesselite.spaces.records import Records, Values
 from tesselite.spaces.solutions import Rows
 
-# Up to so many bytes, room for all niches is reserved at once: memory that nobody has touched costs nothing, and
-# growing by and by would copy every elite several times.
+# Up to this many bytes, room for all niches is reserved at once: untouched memory costs nothing, and growing step by
+# step would copy every elite several times.
 _AT_ONCE = 1 << 28
 
 _COLUMNS = ("_niches", "_fitness", "_features", "_solutions", "_evaluations")
@@ -35,7 +35,7 @@ def _checked_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 
 
 class _OneAtATime:
-    """A turn that one thread at a time may have: another one's attempt raises RuntimeError instead of waiting."""
+    """A lock for one thread at a time: another one's attempt raises RuntimeError instead of waiting."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -146,7 +146,7 @@ class EliteRows:
         )
 
     def note_filled(self, n: int) -> None:
-        """Take notice that n rows are filled now."""
+        """Record that n rows are filled now."""
         self._n = n
 
     def keep(self, rows: Ints | None) -> None:

@@ -1,7 +1,7 @@
-"""Common niches: where runs are compared whose own niches differ, or that have none.
+"""Common niches, for comparing runs whose own niches differ, or that have none.
 
-Coverage, filled niches and QD score depend on the niches they are counted in. Runs that asked for the same fixed niches
-(CVTs of other seeds among them) are compared as they are; all others by projection.
+Coverage, filled niches and QD score depend on the niches they are counted in. Runs with the same fixed niches
+(including CVTs of other seeds) are compared directly; all others by projection.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tesselite.tessellation.kind import Niches
 from tesselite.tessellation.protocol import Tessellation
 
 _SAMPLES, _ITERATIONS = 20, 20  # for each niche, and of Lloyd's algorithm
-_AT_MOST = 10_000  # niches that nobody asked for
+_AT_MOST = 10_000  # niches by default
 
 
 @dataclass(frozen=True)
 class Common:
-    """Where runs are compared: the niches, None for each run's own; and what a reader has to know about it."""
+    """Where runs are compared: the niches, None for each run's own; and a note for readers."""
 
     niches: Tessellation | None
     note: str = ""
@@ -34,8 +34,8 @@ def common_niches(asked: Sequence[Niches], archives: Sequence[Archive], n_niches
     """Where these archives can be compared, of runs that asked for these niches.
 
     The common niches are a CVT of `n_niches`, by default of as many as the run with the fewest has, within the bounds
-    that all runs share; where bounds are open or differ, within the range of all elites. ValueError if a run without
-    niches, or a wanted number of them, meets runs of other features.
+    that all runs share; where bounds are open or differ, within the range of all elites. ValueError if common niches
+    are needed and the runs have different features.
     """
     spaces = [archive.tessellation.given_space for archive in archives]
     if n_niches is not None:

@@ -23,7 +23,7 @@ from tesselite.problems.problem import TRAINING
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one algorithm-descriptor pair. A `family` shares a colour; `ours` marks what the paper has not."""
+    """Runs of one algorithm-descriptor pair. A `family` shares a colour; `ours` marks what the paper does not have."""
 
     name: str
     label: str
@@ -120,7 +120,7 @@ class Comparison:
         raise ValueError(f"group: expected one of {', '.join(group.name for group in self.groups)}, got {name!r}")
 
     def bests(self, group: Group, setting: str) -> Floats:
-        """Best fitness of each run in a setting; infinitely bad where no solution is valid."""
+        """Best fitness of each run in a setting; infinitely bad if no solution is valid."""
         bests = [trial.best[setting] for trial in group.trials]
         return np.array([worst(self.direction) if best is None else best * self.scale for best in bests])
 
@@ -220,7 +220,7 @@ class Comparison:
         return Table(["setting", *(group.label for group in self.groups)], rows)
 
     def data_table(self, queries: Sequence[Measure] = ()) -> Table:
-        """Every run on a row, in full precision: what other tools can start from."""
+        """A row for each run, in full precision, for other tools."""
         names = ("filled", "n_niches", "coverage", "qd_score", "spread", "mean_fitness")
         columns = ["pair", "trial", "seed", *names, "best found", "assessed", *(f"best {s}" for s in self.settings)]
         rows = []
@@ -256,7 +256,8 @@ class Comparison:
         """Mann-Whitney tests of pairs of groups, with A12 and bootstrap intervals; p over runs corrected by Holm.
 
         `contrasts` are pairs of group names. A12 is the chance that a run of the first exceeds one of the second. Rows
-        of pooled measures have no corrected p and do not count for that of the others: scenarios of a run are no runs.
+        of pooled measures have no corrected p and do not count for that of the others: scenarios of a run are not
+        independent runs.
         """
         tested: list[tuple[Measure, Group, Group]] = []
         for one, other in contrasts:

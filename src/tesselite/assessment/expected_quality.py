@@ -1,10 +1,10 @@
-"""What to expect of an algorithm on a descriptor: expected best performance, and expected quality as a CDF or CCDF.
+"""Expected best performance, and expected quality as a CDF or CCDF, of an algorithm on a descriptor.
 
 Both are medians over independent runs; they are computed from `Assessment`s, or from the histograms that a reproduction
 keeps. Vassiliades et al. (2018), sections III-A and III-B.
 
-An elite that is invalid in a setting (a robot that falls over) is a solution that fails there: it counts among the
-solutions, and it never reaches any fitness.
+An elite that is invalid in a setting (a robot that falls over) fails there: it counts as a solution that reaches no
+fitness.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _checked_levels(levels: Any) -> Floats:
 def histogram(fitness: Any, levels: Any) -> Ints:
     """How many values lie up to levels[0], above it and up to levels[1], ..., and above the last: (m + 1,) counts.
 
-    From these counts and the number of solutions every share at a level follows exactly. NaN is counted nowhere.
+    From these counts and the number of solutions every share at a level follows exactly. NaN is not counted.
     """
     edges = _checked_levels(levels)
     values = np.asarray(fitness, dtype=np.float64)

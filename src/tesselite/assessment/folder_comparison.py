@@ -1,7 +1,5 @@
-"""Comparing run folders: assess what is not assessed yet, and bring all runs to common fitness levels.
-
-The comparison itself is in `comparison`; reproductions of the paper compare trials that they kept, in
-`tesselite.paper`.
+"""Comparing run folders: assess them if needed, and bring all runs to common fitness levels. The comparison itself is
+in `comparison`; reproductions of the paper compare stored trials, in `tesselite.paper`.
 """
 
 from __future__ import annotations

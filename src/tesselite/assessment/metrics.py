@@ -1,6 +1,6 @@
 """Metrics of one archive: how much of the space is filled, how good the elites are, how evenly they are spread.
 
-How elites do in settings they were not bred for is in `scenarios`. Spread: Vassiliades et al. (2018), section IV-B.
+Performance in other settings than the search's is in `scenarios`. Spread: Vassiliades et al. (2018), section IV-B.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.protocol import Tessellation
 
 SPREAD_AT_MOST = 50_000
-"""Archives with more elites than this get no spread unless asked: it takes time with the square of their number."""
+"""For larger archives the spread is skipped by default: its time grows with the square of their size."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,8 @@ def measure(
 
 
 def in_niches(archive: Archive, n_niches: int) -> Archive:
-    """An archive without niches in a CVT of so many, within the bounds of the features, or their range where open.
-
-    What reports show of a population; to compare several, `project` them on a common tessellation of your choice.
+    """An archive without niches, put into a CVT of `n_niches` within the bounds of the features, or their range where
+    open. For reports on a population; to compare several, `project` them on a common tessellation.
     """
     given, features = archive.tessellation.given_space, archive.elites().features
     low = np.where(np.isinf(given.low), features.min(axis=0), given.low)

@@ -1,6 +1,6 @@
 """Distance of every point to its nearest neighbour among the others, exact, in any Minkowski norm, in bounded memory.
 
-What the distances are good for is in `metrics`; the look-up of nearest centroids is in `tesselite.tessellation`.
+They are used in `metrics`; the look-up of nearest centroids is in `tesselite.tessellation`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _nearest_rows(
     """out[i] = smallest sum of |difference|^p (kind 3: largest difference) to another row, for rows start to stop.
 
     `blocks` (n_blocks, d, 64) holds the same points, 64 side by side so that they vectorise, padded with infinity.
-    bound[i] is some sum that is known to be reached: what exceeds it need not be finished.
+    bound[i] is a sum that is known to be reached: larger ones need not be finished.
     """
     d = points.shape[1]
     sums = np.empty(_LANES)
@@ -109,7 +109,7 @@ def nearest_distances(points: Any, p: float = 2.0, threads: int | None = None, k
     if p == 2.0:
         return np.sqrt(squares)
     n, d = rows.shape
-    # The nearest in the Euclidean norm is near in any other: it tells early what is too far.
+    # The nearest in the Euclidean norm is near in any other: it bounds the search early.
     differences = np.abs(rows - rows[neighbours])
     bound = differences.max(axis=1) if np.isinf(p) else (differences**p).sum(axis=1)
     bound *= 1.0 + 1e-12
@@ -129,7 +129,7 @@ def nearest_distances(points: Any, p: float = 2.0, threads: int | None = None, k
 def _nearest_squares(rows: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
     """Squared Euclidean distance of each row to the nearest other one, and which that is.
 
-    A matrix product finds who can be the nearest, up to its rounding error; those few are then compared exactly.
+    A matrix product finds the candidates, up to its rounding error; those few are then compared exactly.
     """
     centred = rows - rows.mean(axis=0)  # small norms keep the rounding error of the product small
     squares = np.einsum("ij,ij->i", centred, centred)

@@ -1,8 +1,8 @@
 """Assessment: how the elites of an archive do in settings that the search never saw.
 
 `assess` evaluates them again in the training setting and in every scenario of the problem; an `Assessment` holds the
-fitness of each and lives in a Parquet file. What is concluded from several of them is in `quality` and `comparison`.
-Vassiliades et al. (2018), section III: all elites, or 10,000 drawn at random where there are more.
+fitness of each and lives in a Parquet file. Conclusions from several of them are drawn in `expected_quality` and
+`comparison`. Vassiliades et al. (2018), section III: all elites, or 10,000 drawn at random where there are more.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Evaluate = Callable[[Rows, str | None], Evaluation]
 
 AT_MOST = 10_000
 FORMAT = 2  # 1 had no digest
-_CHUNK = 1024  # solutions evaluated between two signs of life
-_CHECKED = 3  # elites of each setting that a file has, evaluated again to see if the problem is still the same
+_CHUNK = 1024  # solutions evaluated between two progress reports
+_CHECKED = 3  # elites per setting of a file that are re-evaluated to detect a changed problem
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _column(setting: str) -> str:
 
 
 def digest_of(elites: Elites) -> str:
-    """What tells one archive from another: its niches, fitness values and solutions."""
+    """A digest of an archive: its niches, fitness values and solutions."""
     digest = hashlib.sha256()
     for values in (elites.niches, elites.fitness, elites.solutions):
         digest.update(np.ascontiguousarray(values).tobytes())
@@ -186,7 +186,7 @@ def digest_of(elites: Elites) -> str:
 
 @dataclass(frozen=True)
 class Evaluating:
-    """Where elites are evaluated, and who is called with the evaluations done and those to do."""
+    """Where elites are evaluated, and the progress callback."""
 
     execution: Execution = IN_PROCESS
     threads: int | None = None
@@ -196,7 +196,7 @@ class Evaluating:
         checked_threads(self.threads)
 
     def assessed(self, done: int, total: int) -> None:
-        """Report it, if somebody wants to know."""
+        """Report it to the callback, if any."""
         if self.on_assessed is not None:
             self.on_assessed(done, total)
 
@@ -205,7 +205,7 @@ HERE = Evaluating()
 
 
 class _Draw:
-    """At most so many elites, drawn without replacement by a seed."""
+    """At most this many elites, drawn without replacement by a seed."""
 
     def __init__(self, at_most: float, seed: int) -> None:
         self.at_most, self.seed = checked_count("at_most", at_most), checked_seed(seed)
@@ -299,7 +299,7 @@ def _assess(
             changed = int((values != elites.fitness).sum()) if setting == TRAINING else found.changed
             found = replace(found, fitness={**found.fitness, setting: values}, changed=changed)
             if out is not None and setting not in known:
-                # What an earlier call found stays in the file until this one has found it again.
+                # Earlier results stay in the file until they are replaced.
                 later = {name: values for name, values in known.items() if name not in found.fitness}
                 replace(found, fitness={**found.fitness, **later}).save(out)
     return found
@@ -328,7 +328,7 @@ def _check_archive(archive: Archive, problem: Problem) -> None:
 
 
 def _earlier(begun: Assessment, file: Path) -> Assessment | None:
-    """What an earlier call found for the same elites, if there was one. A foreign file is not overwritten."""
+    """The results of an earlier call for the same elites, if any. A foreign file is not overwritten."""
     if not file.exists():
         return None
     old = Assessment.load(file)
@@ -344,10 +344,10 @@ def _earlier(begun: Assessment, file: Path) -> Assessment | None:
 
 
 def _still_so(old: Assessment, rows: Rows, problem: Problem, evaluate: Evaluate) -> dict[str, Floats]:
-    """The settings in which a few valid elites have the fitness that they had, and those that cannot be looked at."""
+    """The settings in which a few valid elites still have the same fitness, and those that cannot be checked."""
 
     def is_so(setting: str) -> bool:
-        valid = np.flatnonzero(np.isfinite(old.fitness[setting]))  # what hung or crashed is not tried again
+        valid = np.flatnonzero(np.isfinite(old.fitness[setting]))  # evaluations that hung or crashed are not repeated
         if not len(valid) or (setting != TRAINING and setting not in problem.scenarios):
             return True
         some = valid[np.unique(np.linspace(0, len(valid) - 1, _CHECKED).astype(int))]
@@ -355,7 +355,7 @@ def _still_so(old: Assessment, rows: Rows, problem: Problem, evaluate: Evaluate)
         return np.array_equal(again, old.fitness[setting][some])
 
     if old.changed:
-        return dict(old.fitness)  # noisy: another fitness says nothing
+        return dict(old.fitness)  # noisy: a different fitness means nothing
     return {name: values for name, values in old.fitness.items() if is_so(name)}
 
 

@@ -1,6 +1,6 @@
 """Statistics over independent runs: medians, quartiles, intervals, Mann-Whitney U, Holm, Vargha-Delaney A12.
 
-Runs are the independent observations. What is compared lives in `comparison`; tables are written in `tables`.
+Runs are the independent observations. Comparisons are in `comparison`, tables in `tables`.
 
 H. B. Mann, D. R. Whitney (1947); J. L. Hodges, E. L. Lehmann (1963), "Estimates of location based on rank tests"; S.
 Holm (1979), "A simple sequentially rejective multiple test procedure"; A. Vargha, H. D. Delaney (2000), "A critique and
@@ -191,7 +191,8 @@ def holm(p: Any) -> Floats:
 def corrected_tests(
     samples: Sequence[tuple[Any, Any]], counted: Sequence[bool] | None = None
 ) -> list[tuple[Test, float | None]]:
-    """Mann-Whitney tests of pairs of samples, each with its p corrected by Holm; None for those that do not count."""
+    """Mann-Whitney tests of pairs of samples, each with its p corrected by Holm; None for those that are not
+    counted."""
     tests = [mann_whitney(first, second) for first, second in samples]
     counted = [True] * len(tests) if counted is None else counted
     corrected = iter(holm([test.p for test, counts in zip(tests, counted, strict=True) if counts]).tolist())

@@ -1,4 +1,4 @@
-"""Table: rows of text and numbers, written as Markdown, CSV or LaTeX. What is in them is decided elsewhere."""
+"""Table: rows of text and numbers, written as Markdown, CSV or LaTeX."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from tesselite.base.atomic import write_atomically
 from tesselite.base.spreadsheets import as_text
 
+_LONGEST_IN_FULL = 1e15  # larger numbers have powers of ten
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -41,7 +42,7 @@ def shown(value: Any) -> str:
         return "∞" if value > 0 else "-∞"
     if value != 0 and abs(value) < 1e-3:
         return f"{value:.1e}"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < _LONGEST_IN_FULL else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

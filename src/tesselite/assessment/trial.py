@@ -1,7 +1,6 @@
-"""Trial: the small summary that a run leaves behind, from which all tables and figures are made.
-
-It holds the metrics of the archive, the best fitness and a histogram of fitness in every setting, and how the run went;
-not the archive. Trials of different machines add up: they are plain JSON files.
+"""Trial: the small summary of a run from which all tables and figures are made. It holds the metrics of the archive,
+the best fitness and a histogram of fitness in every setting, and the progress of the run; not the archive. Trials are
+plain JSON files, so those of several machines can be combined.
 """
 
 from __future__ import annotations
@@ -32,12 +31,11 @@ _PROGRESS_ROWS = 100
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of a group, summed up.
-
-    `number` and `seed` tell which run it is, `settings` how it was made. `best`, `valid` and `histograms` map each
-    setting (training first) to the best fitness (None without a valid solution), the number of valid solutions, and the
+    """The summary of one run of a group. `number` and `seed` identify the run, `settings` how it was made. `best`,
+    `valid` and `histograms` map each setting (training first) to the best fitness (None without a valid solution), the
+    number of valid solutions, and the
     counts of fitness between the `levels` (see `quality.histogram`). `assessed` elites were evaluated in every setting.
-    `progress` holds columns over the evaluations of the run, `seconds` what took how long.
+    `progress` holds columns over the evaluations of the run, `seconds` the durations of its parts.
     """
 
     group: str
@@ -58,7 +56,7 @@ class Trial:
 
     @property
     def scenarios(self) -> tuple[str, ...]:
-        """The settings that the search did not see."""
+        """The held-out settings."""
         return tuple(self.best)[1:]
 
     def save(self, path: Path) -> Path:

@@ -1,1 +1,1 @@
-"""What everybody stands on: atomic files, seeds, threads, interruption."""
+"""Shared foundations: atomic files, seeds, threads, interruption."""

@@ -1,4 +1,4 @@
-"""NumPy arrays as Arrow columns and back, without copies, and our Parquet files, which say what they are in JSON.
+"""NumPy arrays as Arrow columns and back, without copies, and our Parquet files, which describe themselves in JSON.
 
 PyArrow's own conversions import pandas wherever it is installed, which takes longer than writing an archive.
 """
@@ -61,7 +61,7 @@ def to_sparse_texts(n: int, texts: dict[int, str]) -> Any:
 def from_column(column: Any) -> npt.NDArray[Any]:
     """The numbers (n,) of a PyArrow array or chunked array, those of all lists in a row if it holds lists.
 
-    Raises ValueError if some are missing or are no numbers.
+    Raises ValueError if some are missing or not numbers.
     """
     import pyarrow as pa
 
@@ -84,7 +84,7 @@ def is_text_column(column: Any) -> bool:
 
 
 def texts_of(column: Any) -> list[str]:
-    """The texts of a PyArrow column; ValueError if some are missing or are none."""
+    """The texts of a PyArrow column; ValueError if some are missing or not texts."""
     if column.null_count or not is_text_column(column):
         raise ValueError(f"expected a column of texts, got {column.type} with {column.null_count} missing")
     texts: list[str] = column.to_pylist()
@@ -179,7 +179,7 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 def read_block(path: Path, dtype: str, count: int) -> npt.NDArray[Any]:
-    """So many numbers of the block that `write_parquet` put into a file; ValueError if it cannot hold them."""
+    """This many numbers of the block that `write_parquet` put into a file; ValueError if it cannot hold them."""
     if not 0 <= count * np.dtype(dtype).itemsize <= path.stat().st_size - BLOCK:
         raise ValueError(f"not large enough for {count} numbers")
     return np.fromfile(path, dtype, count, offset=BLOCK)

@@ -1,6 +1,6 @@
 """Writing a file so that a reader, or a crash at any moment, sees either the old content or the new one.
 
-And reading one: only what is a regular file, since a pipe or a device under its name would never end.
+And reading one: regular files only, since a pipe or a device would never end.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def remove_parts(folder: Path, *names: str) -> None:
 
 
 def _lock(handle: int) -> bool:
-    """Lock an open temporary file until it is closed; False if it is in use, or locks are not to be had here."""
+    """Lock an open temporary file until it is closed; False if it is in use, or if locks are not available."""
     try:
         import fcntl
 
@@ -76,7 +76,7 @@ def _lock(handle: int) -> bool:
 
 
 def check_regular(path: Path) -> None:
-    """OSError if something else than a regular file has this name, FileNotFoundError if nothing has it."""
+    """OSError if this is not a regular file, FileNotFoundError if it does not exist."""
     if not path.is_file():
         if path.exists():
             raise OSError(errno.EINVAL, f"{path}: not a regular file")
@@ -93,7 +93,7 @@ def regular_bytes(path: Path) -> bytes:
 
 
 def cannot_write(path: Path, error: OSError) -> OSError:
-    """The error to raise instead: it names the file, and says why in the system's words whoever noticed it."""
+    """The error to raise instead: it names the file and gives the system's reason."""
     why = os.strerror(error.errno) if error.errno else str(error)
     return OSError(error.errno or errno.EIO, f"cannot write {path}: {why}")
 
@@ -105,7 +105,7 @@ def _umask() -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the rename itself last; some file systems cannot, and lose nothing by it."""
+    """Make the rename durable; some file systems cannot, which is harmless."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,4 +1,4 @@
-"""Checks of arguments that many share: ValueError with the argument's name, what was expected and what came."""
+"""Shared checks of arguments: ValueError with the argument's name, what was expected and what came."""
 
 from __future__ import annotations
 
@@ -47,5 +47,5 @@ def checked_bytes(name: str, value: object) -> int:
 
 
 def is_whole(value: object, least: int) -> bool:
-    """Whether this is an int of at least `least`: what files are checked by."""
+    """Whether this is an int of at least `least`, for values from files."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least

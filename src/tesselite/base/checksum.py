@@ -1,4 +1,4 @@
-"""Checksums of what a file says, kept in the file itself: a flipped bit or an edit by hand is noticed.
+"""Checksums of a file's content, stored in the file: they detect flipped bits and edits by hand.
 
 They protect against damage, not against malice: nothing secret goes into them. What is trusted, and what is not, is in
 docs/security.md.

@@ -1,4 +1,4 @@
-"""Users' modules: what is found in them by name, and whether one is being imported by us.
+"""Users' modules: look-up by name, and whether one is being imported by us.
 
 A search that a module starts while we import it would start again in every worker.
 """
@@ -40,7 +40,7 @@ def check_not_importing() -> None:
 def file_of(name: str) -> str | None:
     """Where the module of module:attribute would be imported from, without importing it; None if there is no module.
 
-    Of a package it is the one that holds the module: nothing else can be said before it is imported.
+    For a module in a package, that of the package: nothing more is known before it is imported.
     """
     top = name.partition(":")[0].partition(".")[0]
     if not top.isidentifier():
@@ -58,7 +58,7 @@ def file_of(name: str) -> str | None:
 
 
 def look_here() -> str:
-    """Have modules of the current folder found, too; the folder."""
+    """Put the current folder on the import path; returns it."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)

@@ -1,7 +1,7 @@
-"""What signals do: Ctrl-C waits until changes that belong together are made, and a run that is stopped saves itself.
+"""What signals do: Ctrl-C waits until related changes are complete, and a stopped run saves itself.
 
-A KeyboardInterrupt may come between any two steps of the interpreter. In a notebook the archive lives on after it, so
-what is changed in several steps must not be left half way.
+A KeyboardInterrupt may come between any two steps of the interpreter. In a notebook the archive is still used
+afterwards, so changes in several steps must not be left half done.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """A SIGINT that comes within is handled at the end. Only the main thread gets any, so others go on as they are."""
+    """Defer SIGINT to the end of the block. Only the main thread receives it, so other threads are unaffected."""
     usual = _signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
@@ -30,7 +30,7 @@ def uninterrupted() -> Iterator[None]:
     try:
         yield
     finally:
-        if _signal.getsignal(signal.SIGINT) is note:  # the handler of another signal may have put something else here
+        if _signal.getsignal(signal.SIGINT) is note:  # another signal's handler may have replaced it
             _signal.signal(signal.SIGINT, usual)
         if received:
             signal.raise_signal(signal.SIGINT)
@@ -40,9 +40,9 @@ def uninterrupted() -> Iterator[None]:
 def noted_signals(
     numbers: Iterable[int] = (signal.SIGINT, signal.SIGTERM), at_first: Callable[[], object] | None = None
 ) -> Iterator[list[int]]:
-    """A list that these signals write themselves into; only the main thread gets any.
+    """A list to which received signals are appended; only the main thread receives any.
 
-    With `at_first`, the first one calls it, and from then on signals do what they did before.
+    The first one calls `at_first`, if given, and restores the previous handlers.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

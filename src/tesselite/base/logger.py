@@ -1,6 +1,6 @@
 """The logger `tesselite`: what a run does, for programs that collect logs.
 
-It has no handler but a null one, so nothing is shown unless the user configures logging. People watch the display.
+It has only a null handler, so nothing is shown unless the user configures logging.
 """
 
 from __future__ import annotations

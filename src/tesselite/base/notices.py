@@ -1,4 +1,4 @@
-"""Notices to whoever waits, one line each on standard error; `--quiet` turns them off."""
+"""Notices to the user, one line each on standard error; `--quiet` turns them off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that come from users, as compiled code takes them; what they must be beyond that is checked by who asks."""
+"""Numbers from users, in the form that compiled code takes; callers check their ranges."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def is_plain(values: Any, dtype: np.dtype[Any]) -> bool:
 def as_floats(name: str, values: Any, expected: str) -> npt.NDArray[np.float64]:
     """The values as the one kind of array that compiled code takes, itself where possible: float64, plain, writable.
 
-    Raises ValueError, which says what `name` was expected to be, for what cannot be one: texts, complex numbers, rows
-    of different lengths, 10**400.
+    Raises ValueError, which says what `name` was expected to be, for anything else: texts, complex numbers, rows of
+    different lengths, 10**400.
     """
     if is_plain(values, _FLOATS):
         return values
@@ -42,10 +42,7 @@ def as_float(name: str, value: Any, expected: str) -> float:
 
 
 def shown(value: Any) -> str:
-    """A value in an error message: some of its text, which a whole number of thousands of digits refuses to have.
-
-    Of arrays and long lists, what they are.
-    """
+    """A value in an error message, shortened; arrays and long lists are described."""
     if isinstance(value, np.ndarray) and value.ndim:
         return f"an array of shape {value.shape}"
     if isinstance(value, list | tuple) and len(value) > 8:

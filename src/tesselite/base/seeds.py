@@ -1,4 +1,4 @@
-"""One seed for a whole run, and from it a stream for each purpose, so that no two uses of randomness coincide.
+"""One seed for a whole run, and a stream derived from it for each purpose, so that no two coincide.
 
 What is drawn for evaluation number e depends on the seed, the purpose and e alone: the number of threads or workers,
 interruptions and restarts cannot change it.

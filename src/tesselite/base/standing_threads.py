@@ -1,4 +1,4 @@
-"""Threads that stay, for compiled work of a fraction of a millisecond, which starting threads would take longer than.
+"""A pool of threads for compiled work of a fraction of a millisecond: starting threads would take longer.
 
 Longer work starts threads of its own (`tesselite.base.threads`).
 """
@@ -33,7 +33,7 @@ def in_parts(work: Callable[[int, int], object], start: int, stop: int, chunk: i
         while parts:
             try:
                 part = parts.popleft()
-            except IndexError:  # somebody else took the last one
+            except IndexError:  # another thread took the last one
                 return
             work(*part)
 
@@ -43,5 +43,5 @@ def in_parts(work: Callable[[int, int], object], start: int, stop: int, chunk: i
     finally:
         parts.clear()  # after an error, or Ctrl-C
         for helper in helping:
-            if not helper.cancel():  # one that has not begun is not needed any more
+            if not helper.cancel():  # one that has not begun is no longer needed
                 helper.result()

@@ -1,4 +1,4 @@
-"""Text on its way to a terminal: names come from files of other people, and may hold codes that a terminal obeys."""
+"""Text for a terminal: names come from other people's files and may contain control codes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def printable(text: str, kept: str = "\n\t") -> str:
 
 
 def one_line(text: object) -> str:
-    """Printable text without line ends, so that no name can look like a line of ours."""
+    """Printable text without line ends, so that a name cannot imitate a line of our output."""
     return printable(str(text), kept="")
 
 
@@ -50,9 +50,8 @@ class _Printable:
 
 @contextmanager
 def printable_output() -> Iterator[None]:
-    """Have standard output, which holds results alone, and warnings printable.
-
-    What users' functions print goes to standard error, as it is.
+    """Make standard output (results only) and warnings printable. What users' functions print goes to standard error
+    unchanged.
     """
     stream, warning = sys.stdout, warnings.formatwarning
     sys.stdout = _Printable(stream)

@@ -1,6 +1,7 @@
 """What this user has agreed to run: a problem of a module, by name and file; a Dask scheduler, by address.
 
-The folder of a run names both, and that of somebody else may name anything. What the user has started, or asked for by
+The folder of a run names both, and a folder from somebody else may name anything. What the user has started, or asked
+for by
 `--trust`, is remembered in the user's data directory. The rules are in docs/security.md.
 """
 
@@ -15,7 +16,7 @@ import platformdirs
 
 from tesselite.base.importing import file_of
 
-_agreed: set[str] = set()  # in this process, should there be nowhere to write
+_agreed: set[str] = set()  # in this process, if nothing can be written
 
 
 def _place(what: str) -> Path:
@@ -39,7 +40,7 @@ def is_agreed(what: str) -> bool:
 
 
 def import_of(name: str) -> str:
-    """What there is to agree to before module:attribute is imported."""
+    """What the user must agree to before module:attribute is imported."""
     return f"import {name} from {file_of(name)}"
 
 

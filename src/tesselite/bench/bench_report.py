@@ -1,4 +1,4 @@
-"""The tables, curves and report.md of `tesselite bench`, made from the trials in its folder and from nothing else.
+"""The tables, curves and report.md of `tesselite bench`, made from the trials in its folder only.
 
 OUT/pyribs/*.json   runs of another library on the same benchmarks, where there are any (see benchmarks/emitters.py)
 """
@@ -36,7 +36,7 @@ class Runs:
     theirs: bool = False
 
     def after(self, evaluations: int, column: str) -> Any:
-        """A column after so many evaluations, for each run, between the records of it."""
+        """A column after this many evaluations, for each run, interpolated."""
         return np.array([np.interp(evaluations, run["evaluations"], run[column]) for run in self.progress])
 
     @property
@@ -63,7 +63,7 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
 
 
 def results(study: Study, out: Path) -> list[dict[str, Any]]:
-    """What `--json` tells: a row for each algorithm on each benchmark, with all values of all runs."""
+    """The output of `--json`: a row for each algorithm on each benchmark, with all values of all runs."""
     return [
         {
             "benchmark": name,
@@ -78,7 +78,7 @@ def results(study: Study, out: Path) -> list[dict[str, Any]]:
 
 
 def _runs(study: Study, out: Path) -> dict[str, list[Runs]]:
-    """By benchmark what there is: ours, and another library's."""
+    """The runs by benchmark: ours, and another library's."""
     trials = read_trials(study, out)
     found: dict[str, list[Runs]] = {}
     for pair in study.pairs:

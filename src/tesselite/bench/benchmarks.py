@@ -23,7 +23,7 @@ _LEVELS = tuple(float(level) for level in range(0, 101, 10))
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A problem with its niches and its budget: a `grid` with so many cells a feature, or a CVT of 10,000 niches.
+    """A problem with its niches and its budget: a `grid` with this many cells per feature, or a CVT of 10,000 niches.
 
     `sigma` is the step size of operators and emitters: the literature's, in the units of the variables; of the spiral,
     the hexapod and the maze, a share of their range. `cma` are other settings of `cma_mae` than those for long runs.
@@ -99,7 +99,7 @@ ALGORITHMS = {
 def algorithm_of(text: str) -> tuple[str, str, str]:
     """Name, label and emitter of an algorithm that is given by its name or as an emitter; ValueError if it is neither.
 
-    An emitter of one's own settings, such as cma_mae:alpha=0.1, is named after its text.
+    An emitter with other settings, such as cma_mae:alpha=0.1, is named after its text.
     """
     if text in ALGORITHMS:
         return (text, *ALGORITHMS[text])
@@ -138,7 +138,7 @@ def study_of(benchmarks: Sequence[str], algorithms: Sequence[str], evaluations: 
 
 
 def _batch_size(problem: str, variation: str | None) -> int:
-    """The usual size of batches, or less where an emitter of one's own settings has fewer rows at a time."""
+    """The usual batch size, or less if an emitter with other settings has fewer rows at a time."""
     emitter = emitter_by_name(variation or "")
     emitter.begin(by_name(problem).solutions, 0)
     return min(BATCH, emitter.batch_size or BATCH)
@@ -147,7 +147,7 @@ def _batch_size(problem: str, variation: str | None) -> int:
 def _pair(benchmark: Benchmark, name: str, label: str, emitter: str, evaluations: int | None) -> Pair:
     budget = benchmark.evaluations if evaluations is None else evaluations
     cvt = benchmark.grid is None
-    # The mean of a strategy learns the more slowly, the longer it has: see docs/benchmarks.md.
+    # In longer runs, the mean of a strategy learns more slowly: see docs/benchmarks.md.
     cm = 0.3 if budget > LONG // 2 else 0.5
     words = {
         "sigma": f"{benchmark.sigma:g}",

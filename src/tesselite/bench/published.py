@@ -22,7 +22,7 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Published:
-    """A row of somebody's table: coverage in [0, 1] and the QD score, with standard deviations where they are known."""
+    """A row of a published table: coverage in [0, 1] and the QD score, with standard deviations if known."""
 
     algorithm: str
     source: str

@@ -1,4 +1,4 @@
-"""The command line: the commands in the order in which `--help` lists them, and how bad input ends.
+"""The command line: the commands in the order in which `--help` lists them, and the handling of bad input.
 
 Bad input ends with one line on standard error that says what was expected, and exit code 2; set TESSELITE_DEBUG=1 to
 see the traceback as well. A run that a signal stopped exits with 130 (SIGINT) or 143 (SIGTERM).
@@ -61,7 +61,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; what a user can mend ends in one clear line and exit code 2."""
+    """Run the command line; a user error ends in one clear line and exit code 2."""
     from tesselite.base.terminal import printable, printable_output
 
     try:
@@ -71,12 +71,12 @@ def main() -> None:
         if os.environ.get("TESSELITE_DEBUG"):
             raise
         if isinstance(error, BrokenPipeError):
-            os._exit(141)  # the reader of our output went away; nothing more can be said to it
+            os._exit(141)  # the reader of our output has closed it
         if isinstance(error, OSError) and error.filename is None:
             said = error.strerror or str(error)  # our own words, without the number of the error
         else:
             said = str(error) if isinstance(error, ValueError | OSError) else f"{type(error).__name__}: {error}"
-        said = printable(said).replace("\n", "\n  ")  # what is behind a line end in a name is no line of ours
+        said = printable(said).replace("\n", "\n  ")  # a line end in a name must not begin a line of our output
         sys.stderr.write(f"Error: {said}\n")
         sys.exit(2)
     except KeyboardInterrupt:

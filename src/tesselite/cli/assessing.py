@@ -1,4 +1,4 @@
-"""What the commands that judge runs do: `assess` and `compare`."""
+"""The implementation of `assess` and `compare`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLAIN_SECONDS = 5.0
 
 
 def assess_runs(options: AssessOptions) -> None:
-    """Assess runs in the scenarios of their problems and tell how they did."""
+    """Assess runs in the scenarios of their problems and report the results."""
     from tesselite.assessment.metrics import measure
     from tesselite.assessment.scenarios import AT_MOST, assess_run
     from tesselite.runs.problem import run_archive
@@ -120,7 +120,7 @@ def _aligned(table: Any) -> str:
 
 @contextmanager
 def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
-    """What to call with evaluations done and to do: a bar on a terminal, a line now and then elsewhere."""
+    """A callback for evaluations done and in all: a bar on a terminal, occasional lines elsewhere."""
     if quiet:
         yield None
         return
@@ -146,7 +146,7 @@ def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | 
 
 
 def check_folder(out: Path) -> None:
-    """ValueError if results cannot go there."""
+    """ValueError if results cannot be written there."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out: expected a folder, {out} is a file")
 

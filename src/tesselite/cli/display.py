@@ -1,6 +1,5 @@
-"""What commands print where: results on standard output, everything else on standard error.
-
-How progress is shown is in `tesselite.runs.display`.
+"""Output of commands: results on standard output, everything else on standard error. Progress is in
+`tesselite.runs.display`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tesselite.base.terminal import one_line
 
 @contextmanager
 def user_prints_to_stderr() -> Iterator[None]:
-    """While users' code runs: what it prints, in Python, in C or in a child process, goes to standard error.
+    """Redirect what users' code prints, in Python, in C or in a child process, to standard error.
 
     Standard output is for results alone, which scripts read.
     """
@@ -36,13 +35,13 @@ def user_prints_to_stderr() -> Iterator[None]:
 
 
 def _flush_c_output() -> None:
-    """Write what C code has printed but still holds in its buffer."""
-    with suppress(OSError, AttributeError, TypeError):  # no C library is found in this way on Windows
+    """Flush the output buffers of C code."""
+    with suppress(OSError, AttributeError, TypeError):  # this does not find the C library on Windows
         ctypes.CDLL(None).fflush(None)
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """One JSON object on standard output; numbers that JSON has no word for become null."""
+    """One JSON object on standard output; NaN and infinity become null."""
     sys.stdout.write(json.dumps(_plain(content), allow_nan=False) + "\n")
 
 

@@ -37,7 +37,7 @@ def show_problems(as_json: bool) -> None:
 
 
 def trust_problem(folder: Path) -> None:
-    """Agree to import the problem that a run names, and say from where."""
+    """Agree to import the problem that a run names, and print its file."""
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import agree_to_import, unagreed_file
 
@@ -49,7 +49,7 @@ def trust_problem(folder: Path) -> None:
 
 
 def note_unagreed(folder: Path) -> None:
-    """For commands that can do without the problem of a run: say so if it is not imported for want of agreement."""
+    """Notify the user if the problem of a run is not imported because it was not agreed to."""
     from tesselite.runs.folder import RunFolder
     from tesselite.runs.problem import not_agreed, unagreed_file
 
@@ -68,7 +68,7 @@ def _archive(path: Path) -> Archive:
 
 
 def show_info(path: Path, as_json: bool) -> None:
-    """What a run is and how far it came, or what an archive holds: a summary, or all of it as JSON."""
+    """The settings and state of a run, or the content of an archive: a summary, or all of it as JSON."""
     if not path.is_dir():
         archive = _archive(path)
         about, lines = _figures(archive), _archive_lines(archive)
@@ -79,7 +79,7 @@ def show_info(path: Path, as_json: bool) -> None:
 
 
 def _size(n_bytes: int) -> str:
-    """Bytes for people."""
+    """A number of bytes in words."""
     return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.1f} kB"
 
 
@@ -138,7 +138,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
 
 
 def _plan_figures(plan: Plan) -> dict[str, Any]:
-    """What a run is, as JSON."""
+    """The plan of a run as JSON."""
     return {
         "seed": plan.seed,
         "emitter": plan.emitter,
@@ -151,7 +151,7 @@ def _plan_figures(plan: Plan) -> dict[str, Any]:
 
 
 def _plan_lines(plan: Plan, archive: Archive | None, changes: list[Change]) -> list[tuple[str, str]]:
-    """What a run is, and how its niches have changed, for people."""
+    """The plan of a run, and the changes of its niches, as text."""
     return [
         ("niches", plan.niches.label),
         *(_growth_lines(archive, changes) if archive is not None and plan.niches.grows else []),
@@ -215,7 +215,7 @@ def export_archive(
 ) -> None:
     """Write the elites as CSV, as NumPy arrays, as a Parquet file that holds its tessellation, or for another library.
 
-    The format is `to`, or what the file's ending says, or CSV. `negate` and `lossy` are for other libraries.
+    The format is `to`, or that of the file's ending, or CSV. `negate` and `lossy` are for other libraries.
     """
     from tesselite.archive.file import save_archive
     from tesselite.base.atomic import write_atomically

@@ -1,7 +1,7 @@
-"""How commands declare their options, and the options that several of them share.
+"""The declaration of options, and the options shared by several commands.
 
-A command is a function of one frozen record; the record's fields are its options, declared once and passed on as one
-value. What the commands do is in the modules beside this one.
+A command is a function of one frozen record, whose fields are its options. The commands' implementations are in the
+modules beside this one.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ _Record = TypeVar("_Record")
 
 
 def command(function: Callable[[_Record], None]) -> Callable[..., None]:
-    """The same function as typer wants it: with a parameter for each field of the record that it takes.
-
-    A field that is a record itself stands for its fields.
+    """The function in typer's form: with a parameter for each field of its record. A field that is a record itself
+    stands for its fields.
     """
     record = next(iter(get_type_hints(function).values()))
     parameters = list(_parameters(record))
@@ -77,7 +76,7 @@ def _filled(record: Any, given: dict[str, Any]) -> Any:
 
 def whole(text: str | int) -> int:
     """A whole number, written as 1000000, 1_000_000 or 1e6."""
-    text = str(text)  # a default comes as the number itself
+    text = str(text)  # a default is a number already
     try:
         value = float(text)
         if value.is_integer() and abs(value) < 2**63:
@@ -99,7 +98,7 @@ def split_names(text: str) -> list[str]:
 
 
 class FigureFormat(StrEnum):
-    """What a figure can be written as."""
+    """The file formats of figures."""
 
     PNG = "png"
     SVG = "svg"
@@ -179,7 +178,7 @@ class TrialOptions:
         return _one_of(self.workers, self.dask)
 
     def check(self, trials: int | None) -> None:
-        """ValueError for what makes no sense."""
+        """ValueError for invalid options."""
         if trials is not None and trials < 1:
             raise ValueError(f"--trials: expected at least 1, got {trials}")
         if self.workers is not None and self.workers < 1:

@@ -1,4 +1,4 @@
-"""What the commands `reproduce` and `bench` do, and how any study is carried out: forecast, trials, report."""
+"""The implementation of `reproduce` and `bench`, and of any study: forecast, trials, report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLAIN_SECONDS = 30.0
 
 
 def reproduce_study(options: ReproduceOptions) -> None:
-    """Run what is missing of a study, then write its tables, figures and report."""
+    """Run the missing trials of a study, then write its tables, figures and report."""
     from tesselite.paper.studies import SETS, STUDIES
 
     check_folder(options.out)
@@ -80,7 +80,7 @@ def _unbounded(options: ReproduceOptions) -> list[Path]:
 
 
 def _carry_out_all(options: ReproduceOptions) -> list[dict[str, Any]]:
-    """The study, or all those that the name stands for; returns what to tell of each."""
+    """The study, or all those that the name stands for; returns a summary of each."""
     from tesselite.paper.studies import SETS, STUDIES, of_descriptors, scaled, with_centroids
 
     out, how, quick = options.out, options.how, options.quick
@@ -155,7 +155,7 @@ def carry_out_study(
     reuse: Sequence[Path] = (),
     write: Callable[[Study, Path, str], list[Path]] | None = None,
 ) -> dict[str, Any]:
-    """One study: forecast, trials of what is `wanted` of it, a report of all that is there; returns what to tell.
+    """One study: forecast, the `wanted` trials, a report of all trials; returns a summary.
 
     `write` writes the report; that of the paper's studies by default.
     """
@@ -168,7 +168,7 @@ def carry_out_study(
         return {"study": study.name, "files": [str(file) for file in write(as_run(study, out), out, how.kind)]}
     done = reproduce.read_trials(study, out)  # refuses a folder of other settings before anything is done
     jobs, where = _jobs(wanted or study, out, trials, how, reuse)
-    n_workers = where if isinstance(where, int) else 1  # of a cluster's size we know nothing yet
+    n_workers = where if isinstance(where, int) else 1  # the cluster's size is not known yet
     expected = forecast(jobs, done, n_workers)
     if jobs and not how.quiet:
         of = f"{n_workers} workers" if where == n_workers else "on one worker"
@@ -183,7 +183,7 @@ def carry_out_study(
         say(stopped)
         raise typer.Exit(128 + stopped.signal_number) from None
     except reproduce.JobsFailed as error:
-        failed = error  # what is there is reported all the same
+        failed = error  # existing trials are reported anyway
     if failed is None or any(reproduce.read_trials(study, out).values()):
         files = write(study, out, how.kind)
     if failed is not None:
@@ -194,7 +194,7 @@ def carry_out_study(
 def _jobs(
     wanted: Study, out: Path, trials: int, how: TrialOptions, reuse: Sequence[Path]
 ) -> tuple[list[Job], int | str]:
-    """What is left to do, after trials of other folders are taken over, and the workers to do it on."""
+    """The remaining jobs, after trials of other folders are copied, and their workers."""
     from tesselite.base.threads import available_threads
     from tesselite.paper import reproduce
 
@@ -229,7 +229,7 @@ def tell_studies(results: Sequence[dict[str, Any]], as_json: bool, every_file: b
 
 @contextmanager
 def _study_display(quiet: bool) -> Iterator[Display | None]:
-    """An overall bar and a line for each running job on a terminal; lines now and then elsewhere."""
+    """An overall bar and a line for each running job on a terminal; occasional lines elsewhere."""
     if quiet:
         yield None
     elif sys.stderr.isatty():
@@ -247,7 +247,7 @@ def _bars(bars: Any) -> Display:
     from tesselite.paper.reproduce import Display
 
     class Bars(Display):
-        """The whole above, what runs below."""
+        """The whole above, the running jobs below."""
 
         def begin(self, jobs: Sequence[Job]) -> None:
             self.overall = bars.add_task("all jobs", total=len(jobs))
@@ -270,7 +270,7 @@ def _lines() -> Display:
     from tesselite.paper.reproduce import Display
 
     class Lines(Display):
-        """A line for each finished job, and every half minute where the running ones are."""
+        """A line for each finished job, and the state of the running ones every half minute."""
 
         def begin(self, jobs: Sequence[Job]) -> None:
             self.n, self.done, self.began = len(jobs), 0, time.perf_counter()

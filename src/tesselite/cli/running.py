@@ -1,4 +1,4 @@
-"""What the commands that search do: `run`, `resume` and `replay`."""
+"""The implementation of `run`, `resume` and `replay`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _emitter(options: RunOptions) -> Emitter | None:
 
 
 def _as_in_the_paper(options: RunOptions) -> RunOptions:
-    """What is not given, as the paper has it."""
+    """Fill missing options with the paper's settings."""
     from tesselite.paper.settings import paper_settings
 
     paper = asdict(paper_settings(options.problem))
@@ -127,7 +127,7 @@ def _niches(options: RunOptions, space: FeatureSpace) -> Niches:
 
 
 def _tessellation(options: RunOptions, space: FeatureSpace) -> Tessellation | None:
-    """The ready niches that the options ask for; None for a CVT to be made."""
+    """The existing niches that the options ask for; None for a CVT to be constructed."""
     if options.centroids is not None:
         centroids = load_tessellation(options.centroids, space)
         if options.centroids.suffix != ".parquet":
@@ -153,7 +153,7 @@ def _growing(options: RunOptions, rule: str, space: FeatureSpace) -> Niches:
 
 
 def run_problem(options: RunOptions) -> None:
-    """Start a run and tell how it ended."""
+    """Start a run and report its result."""
     if options.report:
         from tesselite.report.page.html import plotly_bundle
 
@@ -184,9 +184,8 @@ def run_problem(options: RunOptions) -> None:
 
 
 def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) -> None:
-    """Say so if centroids, of a file without bounds, look like those of the unit cube where the features reach farther.
-
-    They fill half of a feature's range or less then.
+    """Warn if the centroids of a file without bounds look like those of the unit cube although the features have wider
+    bounds.
     """
     space, centroids = tessellation.space, tessellation.centroids
     suspect = (space.high - space.low >= 2.0) & (centroids >= 0.0).all(axis=0) & (centroids <= 1.0).all(axis=0)
@@ -201,7 +200,7 @@ def _note_unit_cube(file: Path, tessellation: VoronoiTessellation, spec: str) ->
 
 
 def resume_run(options: ResumeOptions) -> None:
-    """Continue a run and tell how it ended."""
+    """Continue a run and report its result."""
     folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
     limits = options.recycling
@@ -225,7 +224,7 @@ def replay_run(folder: Path, as_json: bool) -> None:
             kept, state = load_checkpoint(archive_file, search.archive.tessellation)
             saved = state["evaluations"] if state else 0
             if saved > search.evaluations:
-                search = replay(folder)  # saved since, by a run that is still active; its log has as much before
+                search = replay(folder)  # saved since, by an active run; its log already contains it
             if saved >= search.evaluations:
                 same = search.archive.equals(kept)
     figures = {"out": str(folder), **progress_of(search), "identical": same}
@@ -243,7 +242,7 @@ def replay_run(folder: Path, as_json: bool) -> None:
 
 @contextmanager
 def _said_how_to_resume(folder: Path) -> Iterator[None]:
-    """After a stop, or an end that nobody planned (stopped at once, a full disk), say what is left of the run."""
+    """After a stop or a failure (a full disk), say how to continue the run."""
     try:
         yield
     except Interrupted as stopped:

@@ -1,4 +1,4 @@
-"""What the command `cvt` does, which constructs tessellations."""
+"""The implementation of `cvt`, which constructs tessellations."""
 
 from __future__ import annotations
 
@@ -46,9 +46,8 @@ def show_cache(as_json: bool) -> None:
 
 
 def make_cvt(options: CvtCommandOptions, n_niches: int) -> None:
-    """Construct a CVT of the unit cube or of a problem's features, save it and tell about it.
-
-    Or only forecast what that would cost. Whatever is wrong with the files shows before the construction.
+    """Construct a CVT of the unit cube or of a problem's features, save it and report on it. Or only forecast the cost.
+    Errors with files are reported before the construction.
     """
     from tesselite.base.seeds import checked_seed
     from tesselite.tessellation.cvt import CvtOptions, construct
@@ -92,7 +91,7 @@ def make_cvt(options: CvtCommandOptions, n_niches: int) -> None:
 
 
 def _check_files(file: Path, plot: Path | None) -> None:
-    """ValueError if the names of the files to write make no sense."""
+    """ValueError if the names of the output files are invalid."""
     from tesselite.runs.folder import check_output
     from tesselite.tessellation.files import check_ending
 
@@ -104,7 +103,7 @@ def _check_files(file: Path, plot: Path | None) -> None:
 
 
 def say_what_to_expect(job: CvtJob, cache: bool) -> None:
-    """Before a construction that may take long: for how long, and what to mind. Nothing if it is in the cache."""
+    """Before a long construction, print its duration and warnings. Nothing if it is in the cache."""
     from tesselite.tessellation.cache import cache_path
     from tesselite.tessellation.forecast import as_duration, forecast_of
 
@@ -119,7 +118,7 @@ def say_what_to_expect(job: CvtJob, cache: bool) -> None:
 
 
 def _space(options: CvtCommandOptions) -> FeatureSpace:
-    """The features of the problem, which has its own way of sampling them, or the unit cube; sampled as asked for."""
+    """The features of the problem, with its own sampler, or the unit cube; sampled as requested."""
     dims, spec = options.dims, options.problem
     if spec is not None:
         from tesselite.problems import by_name
@@ -141,7 +140,7 @@ def _space(options: CvtCommandOptions) -> FeatureSpace:
 
 
 def _check_writable(file: Path) -> None:
-    """OSError if the file cannot be written; its folders may have to be made yet."""
+    """OSError if the file cannot be written; its folders may not exist yet."""
     if file.is_dir():
         raise cannot_write(file, IsADirectoryError(errno.EISDIR, ""))
     folder = next(folder for folder in file.absolute().parents if folder.exists())

@@ -1,1 +1,1 @@
-"""What makes it fast: the cache of machine code, blocks called by address, the crew of threads, maths."""
+"""Compilation: the cache of machine code, blocks called by address, the crew of threads, maths."""

@@ -62,8 +62,8 @@ class Brood(NamedTuple):
 class Block:
     """A function as a block, which is compiled, or taken from the disk, when it is first used.
 
-    One of this library is known by the source of its module, one of a user, which may be compiled by `@njit` already,
-    by everything that it uses.
+    The cache identifies our functions by the source of their module, and users' functions, which may be compiled by
+    `@njit` already, by everything that they use.
     """
 
     def __init__(self, function: Callable[..., Any], signature: Any, source: str) -> None:
@@ -76,7 +76,7 @@ class Block:
             compiled = (kernel() if self._ours else numba.njit(nogil=True, error_model="numpy"))(function)
         self._given = {"function": compiled, "carray": numba.carray, "Brood": Brood}
 
-    def __reduce__(self) -> Any:  # it travels to other processes by its name, or by that of its function
+    def __reduce__(self) -> Any:  # pickled by its name, or by that of its function
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__
         return lookup_block, (self._given["function"],)
@@ -93,7 +93,7 @@ class Block:
             digest = f"{self.__module__} {self.__name__} {error_model} {digest}"
         try:
             return compile_block(self._source, self._given, digest, self._signature, error_model)
-        except Exception as error:  # Numba lets errors of every kind through
+        except Exception as error:  # Numba lets exceptions of every kind through
             if self._ours:
                 raise
             raise ValueError(
@@ -102,7 +102,7 @@ class Block:
 
     @functools.cached_property
     def address(self) -> int:
-        """Where its machine code begins."""
+        """The address of its machine code."""
         return int(self._compiled.address)
 
 
@@ -137,7 +137,7 @@ def lookup(find: Callable[..., None], floats: npt.ArrayLike = (), ints: npt.Arra
 def lookup_block(find: Callable[..., None]) -> Block:
     """The block of find(points, floats, ints, niches), which fills niches (n,) for unit-scaled points (n, d).
 
-    Where a user's raises an exception, none of the points has a niche: -1, which nobody takes for one.
+    If a user's function raises an exception, all points get -1, which is not a niche.
     """
     call = "function(carray(points, (n, d)), carray(floats, n_floats), carray(ints, n_ints), carray(niches, n))"
     if is_ours(getattr(find, "py_func", find)):
@@ -249,7 +249,7 @@ def native_block(function: Callable[..., None]) -> Any:
 def block_of_function(function: Any, width: int, n_features: int, scenario: int | None, n_records: int = 0) -> Any:
     """Compile a user's `@njit` function of one solution, `function(x) -> fitness, features`, into a block.
 
-    With a scenario, its number (-1 for training) is handed over as second argument. With records, the function returns
+    With a scenario, its number (-1 for training) is the second argument. With records, the function returns
     as many numbers as a third value, and the block writes them behind the features.
     """
     # What a division by zero does. Numba compiles callees by the model of their first caller, so with "numpy" here an
@@ -294,7 +294,7 @@ def block(rows, n, fitness, features, status):
 
 
 def _by_address(block: Any, given: Any) -> Any:
-    """What an intrinsic returns that calls a block of this signature; arrays are handed over as pointers."""
+    """The code of an intrinsic that calls a block of this signature; arrays are passed as pointers."""
     kinds = [
         array if isinstance(wanted, types.CPointer) else wanted for array, wanted in zip(given, block.args, strict=True)
     ]

@@ -1,8 +1,8 @@
 """A crew of threads that share the chunks of a batch: claimed one by one, with atomic operations on one small array.
 
 Numba's own parallel loops make every batch wait until each thread has reported, which on a busy machine costs more
-than the batch itself. Here whoever is awake takes the next chunk; a thread that the system has put to sleep delays
-nobody unless it sleeps in the middle of a chunk. What a chunk does is in `tesselite.search.loop`.
+than the batch itself. Here any running thread takes the next chunk; a descheduled thread causes a delay only in the
+middle of a chunk. What a chunk does is in `tesselite.search.loop`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TICKET, DONE, STOP, MESSAGE = 0, 16, 32, 48
 N_CONTROL = 64
 APART = 16  # between tickets of pieces that are taken by number, so that each has cache lines of its own
 
-_SPINS = 50  # looks at the control array before the thread offers its core to others
+_SPINS = 50  # looks at the control array before the thread yields its core
 
 
 def new_control() -> Any:
@@ -32,7 +32,7 @@ def new_control() -> Any:
 
 
 def new_tickets(n: int) -> Any:
-    """Tickets of n pieces, all taken."""
+    """Tickets for n pieces, all taken."""
     return np.ones(n * APART, np.int64)
 
 
@@ -45,7 +45,7 @@ def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @intrinsic
 def atomic_add(typingctx: Any, array: Any, i: Any, value: Any) -> Any:
-    """array[i] += value, giving back what was there before."""
+    """array[i] += value; returns the old value."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.atomic_rmw("add", _pointer(context, builder, signature, args), args[2], "seq_cst")
@@ -76,7 +76,7 @@ def atomic_store(typingctx: Any, array: Any, i: Any, value: Any) -> Any:
 
 @intrinsic
 def yield_core(typingctx: Any) -> Any:
-    """Let another thread have this core for a moment."""
+    """Yield this core to another thread."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if os.name == "posix":
@@ -100,7 +100,7 @@ def publish(control: Any, n_chunks: int) -> None:
 def offer(control: Any, tickets: Any, n: int) -> None:
     """Offer n pieces of work that threads `take` by number; every one of the round before must be done.
 
-    Whatever says what is to be done has to be written before: a thread that wakes up late may take a piece at once.
+    The description of the work must be written first: a late thread may take a piece at once.
     """
     atomic_store(control, DONE, 0)
     for i in range(n):
@@ -133,7 +133,7 @@ def claim(control: Any) -> int:
 
 @kernel(allocates=False)
 def report_done(control: Any) -> None:
-    """Tell that a claimed chunk is done."""
+    """Report that a claimed chunk is done."""
     atomic_add(control, DONE, 1)
 
 
@@ -152,7 +152,7 @@ def wait_until_done(control: Any, n_chunks: int) -> bool:
 
 @kernel(allocates=False)
 def wait_for_work(control: Any, spins: int) -> bool:
-    """Pause after `spins` vain claims in a row; False when the crew is dismissed."""
+    """Pause after `spins` failed claims in a row; False when the crew is dismissed."""
     if atomic_load(control, STOP) != 0:
         return False
     if spins > _SPINS:
@@ -162,5 +162,5 @@ def wait_for_work(control: Any, spins: int) -> bool:
 
 @kernel(allocates=False)
 def dismiss(control: Any) -> None:
-    """Send the crew home."""
+    """Dismiss the crew."""
     atomic_store(control, STOP, 1)

@@ -1,9 +1,10 @@
-"""A digest of a user's compiled function: of everything that its machine code depends on, or None if that is unsure.
+"""A digest of a user's compiled function: of everything that its machine code depends on, or None if that cannot be
+determined.
 
 It covers the function's bytecode, constants, defaults, closure, compiler options, explicit signatures, types of
 locals, the globals it names, and all of that for the compiled functions it calls. With it the machine code of a user's
-objective can be kept on disk and is never served stale; where anything cannot be judged, such as a stencil or what
-somebody has taught Numba by `overload`, nothing is kept.
+objective can be kept on disk and is never served stale; where that is unknown, as for a stencil or other people's
+`overload`, nothing is kept.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _KNOWN_MODULES = ("math", "numpy", "numba")  # what they compile to depends on t
 
 
 class _Unsure(Exception):
-    """Something whose influence on the machine code cannot be judged."""
+    """Something whose influence on the machine code is unknown."""
 
 
 def function_digest(dispatcher: Any) -> str | None:
-    """A text that differs whenever the function, or anything it uses, does; None if something cannot be judged."""
+    """A text that differs whenever the function, or anything it uses, does; None if that is unknown."""
     try:
         parts = [f"{name} {metadata.version(name)}" for name in ("numpy", "numba", "llvmlite")]
         _describe_function(dispatcher, parts, {})
@@ -39,7 +40,7 @@ def function_digest(dispatcher: Any) -> str | None:
 
 
 def _describe_function(dispatcher: Any, parts: list[str], seen: dict[int, int]) -> None:
-    """Functions are numbered as they are met, so that one that is met again (it may call itself) is named by that."""
+    """Functions are numbered in order; one that appears again (recursion) is referred to by its number."""
     known = id(dispatcher) in seen
     parts.append(f"function {seen.setdefault(id(dispatcher), len(seen))}")
     if known:
@@ -64,9 +65,8 @@ def _describe_function(dispatcher: Any, parts: list[str], seen: dict[int, int]) 
 
 
 def _taught_names() -> set[str]:
-    """Names of methods, attributes and functions that others than Numba and we have taught it.
-
-    _Unsure if these are operators or built-in functions: they are called without a name.
+    """Names of methods, attributes and functions that third parties registered with Numba. _Unsure for operators and
+    built-in functions, which are called without a name.
     """
     names: set[str] = set()
     for template in [*builtin_registry.functions, *builtin_registry.attributes]:
@@ -125,7 +125,7 @@ def _describe(value: Any, parts: list[str], seen: dict[int, int]) -> None:
 
 
 def _is_known(value: Any) -> bool:
-    """Whether the value is a function or class that a known module holds under its name; a stencil, say, is not."""
+    """Whether the value is a function or class that a known module defines under its name; a stencil is not."""
     module = str(getattr(value, "__module__", ""))
     found: Any = sys.modules.get(module) if module.split(".")[0] in (*_KNOWN_MODULES, "builtins") else None
     for name in str(getattr(value, "__qualname__", "")).split("."):

@@ -175,7 +175,7 @@ def normals_of_words(key: np.uint64, first: np.uint64, n: int, words: Any, radiu
         middle = fma(fma(f, _LOG[7], _LOG[6]), f2, fma(f, _LOG[5], _LOG[4]))
         high = fma(_LOG[10], f2, fma(f, _LOG[9], _LOG[8]))
         p = fma(fma(high, f4, middle), f4, low)
-        # -2 log(u / 2^32); rounding may leave it a hair below 0 for the very largest u
+        # -2 log(u / 2^32); rounding may make it slightly negative for the very largest u
         radius[i] = np.sqrt(max(0.0, -2.0 * fma(p, f, (e - 32.0) * _LN2)))
     for i in range(n):
         a = (_small_float(words[i] & _LOW31) - 1073741823.5) * (np.pi / 2147483648.0)

@@ -1,4 +1,4 @@
-"""How this library compiles: one decorator for its kernels, with a disk cache that is never stale.
+"""Compilation: one decorator for all kernels, with a disk cache that is never stale.
 
 Numba's own cache looks only at the file that holds a function, so a kernel whose callee changed in another file
 would keep its old machine code. Here each module's kernels have a folder that is named after the content of the module
@@ -40,7 +40,7 @@ _FILE = re.compile(r".+\.nb[ic](\..+)?|\.?block\.py(\..+)?")  # some with the en
 
 
 def cache_folder() -> Path:
-    """The user's cache directory for this library (`TESSELITE_CACHE_DIR` overrides it)."""
+    """The user's cache directory for this library; `TESSELITE_CACHE_DIR` overrides it."""
     return Path(os.environ.get("TESSELITE_CACHE_DIR") or platformdirs.user_cache_dir("tesselite"))
 
 
@@ -110,7 +110,7 @@ def _writable_folder(name: str) -> str:
 
 @functools.cache
 def _warn_of(kernels: Path) -> None:
-    """Say once that this process compiles for itself only: the wait at every start should not be a riddle."""
+    """Warn once that this process cannot cache its machine code and compiles at every start."""
     warnings.warn(
         f"{kernels} cannot be written to, so compiled code is not kept and each start waits for it to be compiled; "
         "set TESSELITE_CACHE_DIR to a folder that can",
@@ -121,21 +121,21 @@ def _warn_of(kernels: Path) -> None:
 
 @functools.cache
 def _remove_unused(kernels: Path) -> None:
-    """Remove the machine code of other versions that nobody has used for a month; looked at once per process."""
+    """Remove the machine code of other versions that was not used for a month; once per process."""
     for folder in kernels.iterdir():
         if time.time() - folder.stat().st_mtime > _KEEP_SECONDS and _is_ours(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether this is a folder of machine code by its name, and holds nothing else."""
+    """Whether this is, by its name and content, a folder of machine code."""
     if folder.is_symlink() or not folder.is_dir() or not _FOLDER.fullmatch(folder.name):
         return False
     return all(_FILE.fullmatch(file.name) for file in folder.rglob("*") if not file.is_dir())
 
 
 def has_machine_code(module: str) -> bool:
-    """Whether kernels of this module are on disk, or cannot be kept there: compiling them beside gains nothing then."""
+    """Whether kernels of this module are on disk, or cannot be: compiling them in the background is then useless."""
     if _numba_config.CACHE_DIR:  # a user who set NUMBA_CACHE_DIR knows why
         return True
     folder = _kernel_cache(module)
@@ -158,7 +158,7 @@ def compile_cached(module: str, compile: Callable[[bool], T]) -> T:  # noqa: A00
 
 
 class _Announcement(_numba_event.Listener):  # type: ignore[misc]
-    """Says, once in a process, that kernels are being compiled, which can take half a minute."""
+    """Announces, once per process, that kernels are being compiled, which can take half a minute."""
 
     def on_start(self, event: Any) -> None:
         """A function is about to be compiled."""
@@ -191,10 +191,10 @@ def kernel(*, allocates: bool = True, **options: Any) -> Callable[[F], F]:
 
 
 def part() -> Callable[[F], F]:
-    """A piece of one kernel that is told apart for its readers alone: it is compiled as if it stood where it is called.
+    """A piece of one kernel, separate for readability only: it is inlined where it is called.
 
-    A call costs milliseconds of compilation for every array that is handed over; a part costs nothing. But it is
-    compiled again wherever it is called, with all the parts in it.
+    A call costs milliseconds of compilation per array argument; a part costs nothing, but is compiled again at each
+    call site.
     """
     return kernel(inline="always")
 
@@ -225,7 +225,7 @@ def compile_block(source: str, given: dict[str, Any], digest: str | None, signat
     chosen = _numba_config.CACHE_DIR
     _numba_config.CACHE_DIR = folder
     try:
-        with warnings.catch_warnings():  # Numba warns of what it cannot keep; it then compiles it as ever
+        with warnings.catch_warnings():  # Numba warns of what it cannot cache, and compiles it as usual
             warnings.simplefilter("ignore", numba.NumbaWarning)
             return compiled(True)
     except RuntimeError:

@@ -1,8 +1,8 @@
 """A number type for compiled code: LANES floats side by side, one robot each, with the operators of a single float.
 
-Numba turns some loops into vector instructions, and not those that matter here; with this type they are spelled out
-for LLVM, which maps them to whatever the processor has. Plain IEEE operations on every lane, never fused or reordered,
-so that a lane's result is that of the scalar formula, to the last bit. What is computed lives in the modules around.
+Numba does not vectorise the loops that matter here; with this type they are spelled out for LLVM, which maps them to
+the processor's instructions. Plain IEEE operations on every lane, never fused or reordered,
+so that a lane's result is that of the scalar formula, to the last bit. The computations are in the modules that use it.
 """
 
 from __future__ import annotations

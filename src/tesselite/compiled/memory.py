@@ -1,4 +1,4 @@
-"""Operations on memory that Numba has no words for: fetching it ahead, and copying rows."""
+"""Memory operations that Numba lacks: prefetching, and copying rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
-    """Have item i of a C-contiguous array, counted through all its axes, fetched into the cache while work goes on."""
+    """Prefetch item i of a C-contiguous array, counted through all its axes, into the cache."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -20,7 +20,7 @@ def prefetch(typingctx: Any, array: Any, i: Any) -> Any:
         at = builder.bitcast(builder.gep(data, [args[1]]), byte)
         function = ir.FunctionType(ir.VoidType(), [byte, integer, integer, integer])
         target = cgutils.get_or_insert_function(builder.module, function, "llvm.prefetch.p0")
-        builder.call(target, [at, integer(0), integer(3), integer(1)])  # to read, into every level, data
+        builder.call(target, [at, integer(0), integer(3), integer(1)])  # for reading, into every level, data
         return context.get_dummy_value()
 
     return types.void(array, types.int64), codegen

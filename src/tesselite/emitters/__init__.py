@@ -1,4 +1,4 @@
-"""Which solutions next: emitters, and the operators that make offspring from parents.
+"""Emitters choose which solutions to try next; operators make offspring from parents.
 
 Public: `Emitter`, the base of your own; `uniform`, parents drawn uniformly; `curiosity`, parents whose offspring did
 well; `cma_me` and `cma_mae`, strategies of CMA-ES; `mixture` and `bandit`, several emitters in one. The operators

@@ -1,7 +1,7 @@
 """Breeding: parents drawn from the archive and varied, compiled, from counter-based random words.
 
 Every draw of evaluation number e comes from words that depend on the seed and on e alone, so `ask` and the compiled
-search loop, on any number of threads, breed the same offspring. Each operator is a block (see `compiled.blocks`) of its
+search loop breed the same offspring on any number of threads. Each operator is a block (see `compiled.blocks`) of its
 own; the operators' parameters and citations are in `emitters.operators`, which is what users call.
 """
 
@@ -30,11 +30,11 @@ _LOW32 = np.uint64(0xFFFFFFFF)
 def bounded(x: float, low: float, high: float, mode: float) -> float:
     """x inside [low, high]: moved to the nearest bound, or folded back as often as it takes.
 
-    What is infinite is moved to the nearest bound in any case, NaN to the lower one.
+    Infinity is always moved to the nearest bound, NaN to the lower one.
     """
     if mode == REFLECT and (x < low or x > high) and abs(x) < np.inf:
         span = high - low
-        folded = np.fmod(abs(0.5 * x - 0.5 * low), span)  # half of it: the whole may be more than a double holds
+        folded = np.fmod(abs(0.5 * x - 0.5 * low), span)  # half of it: the whole may overflow a double
         x = low + 2.0 * (span - folded if folded > 0.5 * span else folded)
     return min(max(x, low), high) if x == x else low
 
@@ -120,7 +120,7 @@ def _normal_steps(brood: Any, first: int, second: int, sigma: float, line: float
     noise = np.empty(2 * FETCHED * words)
     for start in range(0, n, FETCHED):
         stop = min(start + FETCHED, n)
-        # Parents are scattered over memory: they are on their way here while the random numbers are made.
+        # Parents are scattered over memory: they are prefetched while the random numbers are made.
         _fetch_parents(brood, start, stop)
         counter = np.uint64(first + start) * np.uint64(words)
         normals_of_words(brood.key, counter, (stop - start) * words, random_words, radius, noise)
@@ -129,7 +129,7 @@ def _normal_steps(brood: Any, first: int, second: int, sigma: float, line: float
             along = line * noise[drawn + width * second]
             if mode == CLIP and width >= LANES:
                 for block in range(0, width, LANES):
-                    j = min(block, width - LANES)  # the last block may do some values again
+                    j = min(block, width - LANES)  # the last block may repeat some values
                     step_lanes(
                         brood.elites, mother, father, j, noise, drawn, along, steps, brood.low, brood.high, out, i
                     )
@@ -185,7 +185,7 @@ def sbx(brood: Any, first: int) -> None:
             if unit_uniform(coin) < probability:
                 u = unit_uniform(random_word(brood.key, at + _U1))
                 beta = (2.0 * u if u <= 0.5 else 1.0 / (2.0 * (1.0 - u))) ** power
-                if coin & _U1:  # one of the two children of the pair; its lowest bit plays no part above
+                if coin & _U1:  # one of the two children of the pair; its lowest bit is not used above
                     beta = -beta
                 x = 0.5 * ((x + y) + beta * (x - y))
             out[i, j] = bounded(x, brood.low[j], brood.high[j], mode)

@@ -2,7 +2,7 @@
 
 Rows are padded with zeros to whole lanes (see `compiled.lanes`). Of symmetric and triangular matrices only the upper
 half is kept, in rows. Every sum has one fixed order, lane by lane, and fused multiplications, so the bits are the same
-on any processor with the same build; a BLAS would choose its kernels, and with them the order, by the processor.
+on any processor with the same build; a BLAS would choose the order by the processor.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def add_products(n: int, decay: float, rows: int, scaled: Any, y: Any, matrix: A
 def factorise(n: int, matrix: Any, ms: int, out: Any, fs: int) -> bool:
     """U with U' U = C, for the upper half of C at ms, into `out` at fs; False unless C is positive definite.
 
-    Four rows at a time: first everything that the rows above take away, then what the four take from each other.
+    Four rows at a time: first the contributions of the rows above, then those of the four to each other.
     """
     w = padded_width(n)
     for i in range(0, n, 4):

@@ -4,9 +4,9 @@ Fontaine, Togelius, Nikolaidis and Hoover, "Covariance Matrix Adaptation for the
 GECCO 2020 (`cma_me`); Fontaine and Nikolaidis, "Covariance Matrix Adaptation MAP-Annealing", GECCO 2023 (`cma_mae`).
 The evolution strategy itself is in `cma_es`.
 
-Solutions are given in turn: the samples of strategy 0, of strategy 1, and so on, around and around. A strategy learns
-when all its samples have been told of, whatever the size of the batches. A batch has at most one generation of each;
-where it would need the rest of a generation and the next one of the same strategy, the rest is given up.
+Solutions are given in turn: the samples of strategy 0, of strategy 1, and so on, cyclically. A strategy learns when the
+results of all its samples are known, for any batch size. A batch has at most one generation of each; where it would
+need the rest of a generation and the next one of the same strategy, the rest is dropped.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Whole(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Cma(Emitter):
-    """What CMA-ME and CMA-MAE share: the strategies, and the order in which their samples are given and told of."""
+    """What CMA-ME and CMA-MAE share: the strategies, and the order in which their samples are given and evaluated."""
 
     name: ClassVar[str]
     emitters: int = 15
@@ -88,7 +88,7 @@ class Cma(Emitter):
         self.batch_size = self.emitters * self.batch
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space, which has to be one of real vectors."""
+        """Prepare for a search over this space, which must be one of real vectors."""
         super().begin(space, seed)
         if not isinstance(space, Box):
             raise ValueError(f"emitter: {self.name} needs a Box or Reals space, got {space!r}")
@@ -122,12 +122,12 @@ class Cma(Emitter):
         self._classes = np.zeros((self.emitters, self.batch), np.int64)
         self._values = np.zeros((self.emitters, self.batch))
         self._at = 0  # the row that is given next
-        self._out = 0  # rows that are out
+        self._out = 0  # pending rows
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
     def ask(self, archive: Archive, n: int, first: int) -> Rows:
-        """The next n samples; those of a strategy that begins anew are around an elite."""
+        """The next n samples; those of a strategy that restarts are around an elite."""
         if n > self.batch_size:
             raise ValueError(
                 f"batch_size: expected at most {self.batch_size} = {self.emitters} emitters x {self.batch}, got {n}; "
@@ -155,7 +155,7 @@ class Cma(Emitter):
         return [(self._at, self.batch_size), (0, end - self.batch_size)]
 
     def _sample(self, archive: Archive, start: int, stop: int) -> None:
-        """Have samples of strategies [start, stop)."""
+        """Draw the samples of strategies [start, stop)."""
         missing = [i for i in range(start, stop) if not self._sampled[i]]
         if not missing:
             return
@@ -177,7 +177,7 @@ class Cma(Emitter):
     # -- telling ---------------------------------------------------------------------------------------------------
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
-        """Note the worth of rows that it has given; strategies whose generation is whole learn from it."""
+        """Record the value of its rows; strategies whose generation is complete learn from them."""
         if not self._out:
             return  # random solutions of the beginning
         n, self._out = len(solutions), 0
@@ -193,7 +193,7 @@ class Cma(Emitter):
         self._at = (self._at + n) % self.batch_size
 
     def _learn(self, start: int, stop: int) -> None:
-        """Update strategies [start, stop), and draw their next samples while they are at hand."""
+        """Update strategies [start, stop), and draw their next samples while they are in the cache."""
         parents, made = self.parents(), self._strategies
 
         def work(a: int, b: int) -> None:
@@ -201,7 +201,7 @@ class Cma(Emitter):
             made.sample(a, b, self._rows)
 
         self._in_threads(work, start, stop)
-        self._sampled[start:stop] = self._restart[start:stop] == 0  # the others are drawn when they begin anew
+        self._sampled[start:stop] = self._restart[start:stop] == 0  # the others are drawn when they restart
 
     # -- what the compiled loop works on ---------------------------------------------------------------------------
 
@@ -216,18 +216,18 @@ class Cma(Emitter):
         return Whole(made.setting, made.stack, self._key, self._rows, self._classes, self._values, self._restart)
 
     def forget_samples(self) -> None:
-        """The strategies have learned since they were sampled, and nothing is out."""
+        """Discard samples: the strategies have learned since, and nothing is pending."""
         self._sampled[:] = False
         self._out = 0
 
     # -- what differs ----------------------------------------------------------------------------------------------
 
     def look_at(self, archive: Archive) -> None:
-        """Note what `judge` will need to know of the archive."""
+        """Record what `judge` needs to know of the archive."""
         self._sign, self._n_niches = archive.sign, archive.n_niches
 
     def started(self, i: int, archive: Archive) -> None:
-        """Strategy i begins anew."""
+        """Strategy i restarts."""
 
     def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """A class and a value for each row, by which they are ranked, the highest first."""
@@ -240,7 +240,7 @@ class Cma(Emitter):
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The strategies, and how far their generations have come."""
+        """The strategies, and the state of their generations."""
         return self._strategies.state() | {
             "at": np.array([self._at]),
             "restart": self._restart,
@@ -292,13 +292,13 @@ class CmaMae(Cma):
             self.threshold_min = as_float("threshold_min", self.threshold_min, "a number")
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
+        """Prepare for a search over this space."""
         super().begin(space, seed)
         self.thresholds = Thresholds(self.alpha)
         self._least = np.inf
 
     def look_at(self, archive: Archive) -> None:
-        """Note which fitness is the least of interest."""
+        """Record the lowest fitness of interest."""
         super().look_at(archive)
         if self.threshold_min is not None:
             self._least = self._sign * self.threshold_min
@@ -320,13 +320,13 @@ class CmaMae(Cma):
         return self._least
 
     def judge(self, evaluated: Evaluation, added: Added) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """The worth of a row is what it exceeds its niche's threshold by."""
+        """The value of a row is the amount by which it exceeds its niche's threshold."""
         fitness = self._sign * evaluated.fitness
         worth = self.thresholds.judge(self._n_niches, added.niches, fitness, self._least)
         return np.where(added.niches >= 0, 0, -1), worth
 
     def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:
-        """Thresholds go with the elites."""
+        """Thresholds follow the elites."""
         self.thresholds.renumber(before, after)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -366,12 +366,12 @@ class CmaMe(Cma):
         self.wants_improvement = self.kind == "improvement"
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
+        """Prepare for a search over this space."""
         super().begin(space, seed)
         self._directions: npt.NDArray[np.float64] | None = None
 
     def look_at(self, archive: Archive) -> None:
-        """Draw the first directions, now that it is known how many features there are."""
+        """Draw the first directions, now that the number of features is known."""
         super().look_at(archive)
         if self.kind == "random_direction" and self._directions is None:
             self._directions = np.empty((self.emitters, archive.tessellation.space.n))
@@ -402,7 +402,7 @@ class CmaMe(Cma):
         return classes, (features * self._directions[whose]).sum(1)
 
     def parents(self) -> npt.NDArray[np.int64]:
-        """All that entered the archive; one half to optimise."""
+        """All that entered the archive; one half for "optimizing"."""
         if self.kind == "optimizing":
             return super().parents()
         return (self._classes > 0).sum(1)

@@ -1,8 +1,8 @@
-"""CMA-ES: several evolution strategies side by side, compiled. Who ranks their samples is decided elsewhere.
+"""CMA-ES: several evolution strategies side by side, compiled. Their samples are ranked elsewhere.
 
 Hansen, "The CMA Evolution Strategy: A Tutorial", arXiv 1604.00772, with a Cholesky factor A of the covariance C = A A'
 instead of its root, and the step-size path in the coordinates of the samples: x = m + sigma A z, and <z> where the
-tutorial has C^(-1/2) <y>. The factor is taken anew only when C has changed by a part of itself. Three covariances:
+tutorial has C^(-1/2) <y>. The factor is recomputed only when C has changed by a certain fraction. Three covariances:
 
 - full: n^2 numbers; the choice for up to some hundred variables;
 - separable: variances alone. Ros and Hansen, "A Simple Modification in CMA-ES Achieving Linear Time and Space
@@ -13,8 +13,8 @@ tutorial has C^(-1/2) <y>. The factor is taken anew only when C has changed by a
 Ours are: mirrored samples (z and -z); the worst samples pushing the mean away as the best pull it ("anti": weights w/2
 and -w/2, which halves the random walk where fitness says nothing; mirrored samples need it, or sigma shrinks too fast);
 and bounds by folding: a strategy lives in an unbounded space, and what is evaluated is its sample reflected at the
-bounds, as often as it takes. Nothing is drawn again, and no step has to be repaired. (Clipped samples, with the mean
-free or clipped too, were as good on the arm and far worse on a linear projection in a box.)
+bounds, repeatedly if needed. Nothing is resampled or repaired. (Clipped samples, with the mean free or clipped too,
+were as good on the arm and far worse on a linear projection in a box.)
 
 Everything a strategy draws is a function of its key and of the number of its generation.
 """
@@ -100,7 +100,7 @@ _KEPT = ("mean", "sigma", "path_c", "path_s", "age", "factored", "generation")
 
 
 class Strategies:
-    """k strategies of CMA-ES that do not know of each other."""
+    """k independent strategies of CMA-ES."""
 
     def __init__(self, k: int, setting: Setting, key: np.uint64) -> None:
         n, w = setting.n, padded(setting.n)
@@ -123,7 +123,7 @@ class Strategies:
         )
 
     def start(self, i: int, mean: Floats) -> None:
-        """Let strategy i begin at this mean (n,), in its units, with everything that it has learned forgotten."""
+        """Restart strategy i at this mean (n,), in its units."""
         stack, setting = self.stack, self.setting
         stack.mean[i, : setting.n] = mean
         stack.sigma[i] = setting.sigma
@@ -142,13 +142,13 @@ class Strategies:
     def update(self, start: int, stop: int, classes: Ints, values: Floats, parents: Ints, restart: Ints) -> None:
         """Learn from ranks: rows with a higher class, and of equals with a higher value, are better.
 
-        `classes` and `values` are (k, batch). `parents` (k,) says how many of the best count; none of them, or
-        anything that cannot go on, sets `restart` (k,) to 1.
+        `classes` and `values` are (k, batch). `parents` (k,) says how many of the best count; 0, or a degenerate state,
+        sets `restart` (k,) to 1.
         """
         update(self.setting, self.stack, start, stop, classes, values, parents, restart)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """Everything that is to be remembered, without padding and the halves of matrices that are 0."""
+        """The whole state, without padding and the halves of matrices that are 0."""
         n, stack = self.setting.n, self.stack
         rows, columns = self._kept_half()
         kept = {name: getattr(stack, name) for name in _KEPT}
@@ -194,7 +194,7 @@ def _copy(name: str, given: npt.NDArray[Any], to: npt.NDArray[Any]) -> None:
 
 @kernel()
 def new_workspace(batch: int, drawn: int, w: int) -> Workspace:
-    """Scratch for strategies of so many samples, drawn vectors and padded values."""
+    """Scratch for strategies with this many samples, drawn vectors and padded values."""
     words = drawn * w // 2
     return Workspace(
         np.empty(words, np.uint64),
@@ -327,7 +327,7 @@ def update(
 
 @kernel(allocates=False)
 def update_one(setting: Any, stack: Any, i: int, work: Any, classes: Any, values: Any, mu: int) -> bool:
-    """`Strategies.update` of strategy i, of whose samples the mu best count; False if it has to begin anew."""
+    """`Strategies.update` of strategy i, of whose samples the mu best count; False if it must restart."""
     n, batch = setting.n, setting.batch
     drawn, w = stack.z.shape[1], stack.z.shape[2]
     order, weights, pull, spread_weights = work.order, work.weights, work.pull, work.spread

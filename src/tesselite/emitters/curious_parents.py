@@ -20,7 +20,7 @@ from tesselite.emitters.uniform_parents import Variation, Varied
 from tesselite.spaces.solutions import Rows
 
 _NEW = 1.0  # score of an elite whose offspring have not been seen yet
-_LEAST = 0.01  # nobody is given up for good
+_LEAST = 0.01  # no elite is excluded permanently
 _RISE, _FALL = 1.0, 0.5
 
 
@@ -36,7 +36,7 @@ class Curiosity(Varied):
     def __init__(self, variation: Variation | None = None) -> None:
         super().__init__(variation)
         self._scores: dict[int, float] = {}  # by niche
-        self._parents: npt.NDArray[np.int64] = np.empty(0, np.int64)  # niches of the parents of what is out
+        self._parents: npt.NDArray[np.int64] = np.empty(0, np.int64)  # niches of the parents of pending rows
 
     def ask(self, archive: Archive, n: int, first: int) -> Rows:
         """Offspring of elites drawn by their scores."""
@@ -47,9 +47,9 @@ class Curiosity(Varied):
         return self.offspring(elites.solutions, rows, rng)
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
-        """Raise the scores of parents whose offspring entered, lower the others; a new elite begins anew."""
+        """Raise the scores of parents whose offspring entered, lower the others; a new elite starts afresh."""
         entered = (added.status == Status.NEW) | (added.status == Status.IMPROVED)
-        for niche, good in zip(self._parents.tolist(), entered.tolist(), strict=False):  # none are out at first
+        for niche, good in zip(self._parents.tolist(), entered.tolist(), strict=False):  # none are pending at first
             score = self._scores.get(niche, _NEW)
             self._scores[niche] = score + _RISE if good else max(score - _FALL, _LEAST)
         for niche in added.niches[entered].tolist():
@@ -62,7 +62,7 @@ class Curiosity(Varied):
         self._scores = {new: self._scores[old] for old, new in moved if old in self._scores}
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """The scores; between a tell and the next ask nothing is out."""
+        """The scores; between a tell and the next ask nothing is pending."""
         niches = np.array(sorted(self._scores), np.int64)
         return {"niches": niches, "scores": np.array([self._scores[niche] for niche in niches.tolist()], np.float64)}
 

@@ -1,4 +1,4 @@
-"""Emitter: the part of a search that chooses which solutions to try next, and is told what became of them."""
+"""Emitter: the part of a search that chooses which solutions to try next, and receives their results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tesselite.archive.evaluation import Evaluation
 from tesselite.base.seeds import Purpose, generator
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
-OWN = "own"  # a variation of the user's, which has to be given again to resume
+OWN = "own"  # a user's variation, which must be passed again to resume
 OWN_EMITTER = "own emitter"  # likewise
 
 
@@ -30,7 +30,7 @@ class Emitter(ABC):
     islands = False
     wants_improvement = True  # `Added.improvement` costs a look-up of each row
     batch_size: int | None = None  # the batches that suit it, and the largest that it can give; None: any
-    threads = 1  # how many it may use, which must not change what it gives
+    threads = 1  # how many it may use; must not change the result
 
     space: SolutionSpace
     seed: int
@@ -54,7 +54,7 @@ class Emitter(ABC):
         """Receive the results of solutions after they were inserted, including the initial random ones."""
 
     def niches_changed(self, before: npt.NDArray[np.int64], after: npt.NDArray[np.int64]) -> None:  # noqa: B027
-        """The search has other niches now: elites of the niches `before` (m,) are in `after` (m,), others are gone.
+        """The search changed its niches: elites of the niches `before` (m,) are in `after` (m,), others are gone.
 
         An emitter that remembers niches by number has to forget or renumber them.
         """

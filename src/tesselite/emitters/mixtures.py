@@ -1,4 +1,4 @@
-"""Several emitters in one search: by fixed shares of every batch, or by a bandit that learns which one pays.
+"""Several emitters in one search: by fixed shares of every batch, or by a bandit that learns which one succeeds.
 
 The bandit is UCB1, as in Cully, "Multi-Emitter MAP-Elites", GECCO 2021, whose reward it has: the share of an emitter's
 solutions that enter the archive.
@@ -21,9 +21,9 @@ from tesselite.base.seeds import Purpose
 from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
-_EXPLORATION = 0.05  # how much the bandit prefers emitters that it has tried little
+_EXPLORATION = 0.05  # how much the bandit prefers rarely used emitters
 SPLITS = "splits"  # the name of what `finders` needs, in the state of a mixture
-_MEMORY = 0.995  # what the bandit still knows of a batch one batch later
+_MEMORY = 0.995  # the weight of a batch in the bandit's memory one batch later
 
 
 class Mixture(Emitter):
@@ -44,11 +44,11 @@ class Mixture(Emitter):
         self.shares = [share / sum(given) for share in given]
         self._given = given
         self.wants_improvement = any(part.wants_improvement for part in self.parts)
-        self._counts = [0] * len(self.parts)  # how many rows of each are out
+        self._counts = [0] * len(self.parts)  # how many rows of each are pending
         self._splits: list[list[int]] = []  # from which evaluation on a batch had how many rows of each
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get all ready, each with a seed of its own."""
+        """Prepare all, each with a seed of its own."""
         super().begin(space, seed)
         for k, part in enumerate(self.parts):
             words = np.random.SeedSequence(seed, spawn_key=(int(Purpose.EMITTER), 1, k)).generate_state(1, np.uint64)
@@ -88,7 +88,7 @@ class Mixture(Emitter):
         return np.concatenate(rows)
 
     def _note(self, first: int, counts: list[int]) -> None:
-        """Note how the batch from evaluation `first` on is split, unless the batches before it were split so."""
+        """Record how the batch from evaluation `first` on is split, unless it is split like the batch before."""
         while self._splits and self._splits[-1][0] >= first:  # asked again
             self._splits.pop()
         last = self._splits[-1] if self._splits else None
@@ -96,7 +96,7 @@ class Mixture(Emitter):
             self._splits.append([first, *counts])
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
-        """Tell each emitter of its own rows; of the random ones of the beginning, all."""
+        """Pass each emitter the results of its own rows; the initial random ones go to all."""
         start = 0
         for part, count in zip(self.parts, self._counts, strict=True):
             if count:
@@ -113,7 +113,7 @@ class Mixture(Emitter):
             part.niches_changed(before, after)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """What all remember, by their numbers, and who has given which evaluations."""
+        """The states of all emitters, by number, and which of them gave which evaluations."""
         kept = {f"{k}.{name}": values for k, part in enumerate(self.parts) for name, values in part.state().items()}
         return kept | {SPLITS: np.array(self._splits, np.int64).reshape(-1, 1 + len(self.parts))}
 
@@ -155,7 +155,7 @@ class Bandit(Mixture):
             raise ValueError("emitters: expected different ones, got the same object twice")
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get all ready."""
+        """Prepare all."""
         super().begin(space, seed)
         self._given_rows, self._entered = np.zeros(len(self.parts)), np.zeros(len(self.parts))
 
@@ -163,7 +163,7 @@ class Bandit(Mixture):
         return min((part.batch_size for part in self.parts if part.batch_size is not None), default=None)
 
     def split(self, n: int) -> list[int]:
-        """All n rows from the emitter with the best outlook; the first of equals."""
+        """All n rows from the most promising emitter; the first of equals."""
         counts = [0] * len(self.parts)
         given = self._given_rows
         if (given == 0).any():
@@ -174,7 +174,7 @@ class Bandit(Mixture):
         return counts
 
     def tell(self, solutions: Rows, evaluated: Evaluation, added: Added) -> None:
-        """Count what entered, and tell the emitter of its rows."""
+        """Count the rows that entered, and pass the emitter its results."""
         if any(self._counts):
             self._given_rows *= _MEMORY
             self._entered *= _MEMORY
@@ -184,7 +184,7 @@ class Bandit(Mixture):
         super().tell(solutions, evaluated, added)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """What it has counted, too."""
+        """Its counts, too."""
         return super().state() | {"given": self._given_rows, "entered": self._entered}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -199,7 +199,7 @@ class Bandit(Mixture):
 
 
 def _rows(evaluated: Evaluation, added: Added, start: int, stop: int) -> tuple[Evaluation, Added]:
-    """What became of rows [start, stop)."""
+    """The results of rows [start, stop)."""
     part = slice(start, stop)
     reasons = {i - start: reason for i, reason in evaluated.reasons.items() if start <= i < stop}
     gained = None if added.improvement is None else added.improvement[part]
@@ -212,7 +212,7 @@ def _rows(evaluated: Evaluation, added: Added, start: int, stop: int) -> tuple[E
 def finders(splits: npt.NDArray[np.int64], evaluations: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Which emitter of a mixture gave each of some evaluations (n,), by its number; -1 for random and given solutions.
 
-    `splits` (m, 1 + emitters) are of its state: the first evaluation from which on batches have so many rows of each.
+    `splits` (m, 1 + emitters) are of its state: the first evaluation of batches with these numbers of rows.
     """
     if not len(splits):
         return np.full(len(evaluations), -1)

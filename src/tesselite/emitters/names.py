@@ -1,4 +1,4 @@
-"""Emitters by the texts that settings.json and the command line name them by."""
+"""The texts that name emitters in settings.json and on the command line."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Variation operators: how offspring are made from parents. Who the parents are is decided in the search.
+"""Variation operators make offspring from parents, which the emitter chooses.
 
 An operator is called as operator(parents, space, rng) with parents (n, width), or (2, n, width) where it takes two,
 and returns offspring (n, width) inside the space. Any function of that form works too; give it an attribute
-`n_parents = 2` if it wants pairs. Step sizes are relative to each axis' span. Bounds are kept by clipping (default)
-or reflection, never by drawing again.
+`n_parents = 2` if it wants pairs. Step sizes are relative to each axis' span. Bounds are enforced by clipping (default)
+or reflection, never by resampling.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Operator(ABC):
 
     @abstractmethod
     def numbers(self, space: Any) -> Floats:
-        """What the block needs to know beside the bounds."""
+        """The block's parameters, apart from the bounds."""
 
     def __call__(self, parents: Rows, space: Any, rng: np.random.Generator) -> Rows:
         """Offspring (n, width) of parents (n, width), or (2, n, width) for an operator of two."""
@@ -132,7 +132,7 @@ class OwnOperator(Operator):
     def _block(self) -> Any:
         try:
             return block_of_operator(self.function, self.n_parents)
-        except Exception as error:  # Numba lets errors of every kind through
+        except Exception as error:  # Numba lets exceptions of every kind through
             raise ValueError(
                 f"variation: Numba cannot compile {self.__name__} ({type(error).__name__}: {error})"
             ) from None
@@ -167,7 +167,7 @@ class OwnOperator(Operator):
         return {name: value for name, value in self.__dict__.items() if name != "_block"}
 
     def __str__(self) -> str:
-        """What `by_name` finds it by in any process, or "own"."""
+        """The name by which `by_name` finds it in any process, or "own"."""
         return name_of(self, str(self.function.py_func.__module__), self.__name__) or "own"
 
 
@@ -249,7 +249,7 @@ def _mode(bounds: Bounds) -> Bounds:
 
 
 def default_for(space: SolutionSpace) -> Operator | VariationFunction:
-    """What varies solutions of this space unless the user says otherwise: iso+line, resampling, or the space's own."""
+    """The default operator of a space: iso+line, resampling, or the space's own."""
     if isinstance(space, Box):
         return iso_line()
     if isinstance(space, Levels):

@@ -1,8 +1,8 @@
-"""Thresholds of acceptance, a number for each niche that rises slowly with what is found there.
+"""Acceptance thresholds: a number for each niche, which rises slowly with the solutions found there.
 
 Fontaine and Nikolaidis, "Covariance Matrix Adaptation MAP-Annealing", GECCO 2023: a solution that is better than its
-niche's threshold t is worth f - t, and t becomes (1 - alpha) t + alpha f. They belong to an emitter; the archive beside
-it keeps the best of every niche, whatever the thresholds.
+niche's threshold t is worth f - t, and t becomes (1 - alpha) t + alpha f. They belong to an emitter; the archive keeps
+the best of every niche, whatever the thresholds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Thresholds:
     def __init__(self, alpha: float) -> None:
         self.alpha = alpha
         self._n_niches = 0
-        self._highest = 0  # as many niches as any number that is known asks for
+        self._highest = 0  # enough niches for the largest known number
         self._n = 0
         self._niches, self._values = np.empty(0, np.int64), np.empty(0)
         self._index = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -42,7 +42,7 @@ class Thresholds:
 
         `least` is the threshold of a niche that has accepted nothing. -inf where the niche is -1.
         """
-        # Niches that grow may have become more since the emitter was asked.
+        # Growing niches may have increased in number since the emitter was asked.
         index, known, values = self.arrays(max(n_niches, int(niches.max(initial=-1)) + 1), len(niches))
         worth = np.empty(len(niches))
         self._n = judge(self.alpha, least, niches, fitness, *index, self._n, known, values, worth)
@@ -55,11 +55,11 @@ class Thresholds:
         return self._index, self._niches, self._values
 
     def note_filled(self, n: int) -> None:
-        """Take notice that there are n thresholds now."""
+        """Record that there are n thresholds now."""
         self._n = n
 
     def _reserve(self, n_niches: int, n: int) -> None:
-        """Have room for n more."""
+        """Reserve room for n more."""
         if n_niches == self._n_niches and self._n + n <= len(self._values):
             return
         self._n_niches = n_niches

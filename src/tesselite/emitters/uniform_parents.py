@@ -1,4 +1,4 @@
-"""Uniform: parents drawn uniformly from all elites, and an operator. What MAP-Elites does, and the default."""
+"""Uniform: parents drawn uniformly from all elites, and an operator. This is MAP-Elites, and the default."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Varied(Emitter):
         self._given = variation
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
+        """Prepare for a search over this space."""
         super().begin(space, seed)
         self.variation = checked_variation(self._given, space)
 
@@ -69,7 +69,7 @@ class Varied(Emitter):
 
     @property
     def text(self) -> str | None:
-        """The text of the operator; empty where the space varies its solutions itself, None for a function."""
+        """The text of the operator; empty if the space varies its solutions itself, None for a function."""
         used = getattr(self, "variation", self._given)  # it may not have begun yet
         if isinstance(used, operators.Operator):
             return str(used)
@@ -79,19 +79,19 @@ class Varied(Emitter):
 class Uniform(Varied):
     """Draws parents uniformly from all elites; varies them with an operator (None: the default of the space).
 
-    It remembers nothing, so it works everywhere.
+    It has no state, so it works everywhere.
     """
 
     asynchronous = True
     islands = True
 
     def begin(self, space: SolutionSpace, seed: int) -> None:
-        """Get ready for a search over this space."""
+        """Prepare for a search over this space."""
         super().begin(space, seed)
         self.selection_key = key(seed, Purpose.SELECTION)
         if isinstance(self.variation, operators.Operator):
             bounded: Any = space
-            self.brood = Brood(  # what a compiled operator breeds from and into; elites and children change
+            self.brood = Brood(  # the arguments of a compiled operator; elites and children change
                 elites=np.empty((0, space.width)),
                 parents=np.zeros((2, CHUNK), np.int64),
                 low=bounded.low,

@@ -1,7 +1,6 @@
-"""MAP-Elites without generations: every solution that comes back is inserted at once and replaced by a new one.
-
-No worker waits for the slowest of a batch. Which solutions are bred depends on the seed and on the order in which
-results came, so a run can be repeated exactly from that order (see `tesselite.execution.log`).
+"""MAP-Elites without generations: every result is inserted at once and a new solution is sent out. No worker waits for
+the slowest of a batch. Which solutions are bred depends on the seed and on the order of the results, so a run
+can be repeated exactly from that order (see `tesselite.execution.log`).
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from tesselite.spaces.solutions import Rows
 
 
 class SteadyState:
-    """A search with solutions out for evaluation: `out` maps the number of each to its row, (width,).
+    """A search with pending solutions: `out` maps the number of each to its row, (width,).
 
-    Numbers are given in the order of asking; `search.evaluations` counts what has come back. What is out is saved with
+    Numbers are given in the order of asking; `search.evaluations` counts the results. Pending solutions are saved with
     the search.
     """
 
@@ -34,7 +33,7 @@ class SteadyState:
 
     @property
     def asked(self) -> int:
-        """How many solutions were asked for so far."""
+        """The number of solutions requested so far."""
         return self.search.evaluations + len(self.out)
 
     def ask(self) -> tuple[int, Rows]:
@@ -44,11 +43,11 @@ class SteadyState:
         return number, row
 
     def ask_up_to(self, window: int, evaluations: int) -> list[tuple[int, Rows]]:
-        """Ask until `window` solutions are out, or `evaluations` were asked for; the new ones."""
+        """Ask until `window` solutions are pending or `evaluations` were requested; returns the new ones."""
         return [self.ask() for _ in range(min(window - len(self.out), evaluations - self.asked))]
 
     def tell(self, result: Result) -> Added:
-        """Insert the solution of this number; ValueError if it is not out."""
+        """Insert the solution of this number; ValueError if it is not pending."""
         if result.number not in self.out:
             raise ValueError(f"tell: expected the number of a solution that is out for evaluation, got {result.number}")
         search = self.search
@@ -58,7 +57,7 @@ class SteadyState:
 
 
 def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:
-    """Bring a search to where these results of an asynchronous run lead, without evaluating anything.
+    """Bring a search to the state after these results of an asynchronous run, without evaluating anything.
 
     `budgets` tells how many evaluations there were to be, `windows` how many solutions were out at a time. ValueError
     if a result is of another solution than the one that is out under its number.
@@ -76,15 +75,14 @@ def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Si
 
 
 def window_for(n_workers: int) -> int:
-    """How many solutions are out at a time: none of the workers waits while the results of another are inserted."""
+    """How many solutions are pending at a time: no worker waits while the results of another are inserted."""
     return 2 * n_workers
 
 
 @dataclass(frozen=True)
 class Asynchronous(OnWorkers):
-    """Every result is inserted at once, and a new solution goes out: no worker waits for the slowest of a batch.
-
-    What a worker's results replace depends on their order, so all of them are logged.
+    """Every result is inserted at once, and a new solution is sent out: no worker waits for the slowest of a batch. The
+    result depends on the order of results, so all of them are logged.
     """
 
     kind = "asynchronous"
@@ -99,7 +97,7 @@ class Asynchronous(OnWorkers):
             )
 
     def begin(self, job: Job, workers: Workers | None) -> None:
-        """Record how many solutions are out at a time, if that is another number than before."""
+        """Record how many solutions are pending at a time, if that has changed."""
         assert workers is not None
         windows = job.events.changes(WINDOW)
         if not windows or windows[-1][1] != window_for(workers.n):
@@ -116,7 +114,7 @@ class Asynchronous(OnWorkers):
         replay(search, logged[done:], events.changes(BUDGET, planned), events.changes(WINDOW))
 
     def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
-        """Spend the job's evaluations, giving the search back after each.
+        """Spend the job's evaluations, yielding the search after each.
 
         Where workers have joined, the larger window is recorded before the search is given back. Each result is in the
         log before any is inserted.
@@ -152,5 +150,5 @@ class Asynchronous(OnWorkers):
         return [("Order", "asynchronous"), *super().shown()]
 
     def command(self) -> list[str]:
-        """The options of `tesselite run`. Results come in another order then; `tesselite replay` repeats the run."""
+        """The options of `tesselite run`. Results will come in another order; `tesselite replay` repeats the run."""
         return ["--asynchronous", *super().command()]

@@ -48,7 +48,7 @@ class Batches(OnWorkers):
 
 
 def known_results(job: Job) -> dict[int, Logged]:
-    """Results in the log, by number, that are not in the search yet."""
+    """Results in the log that are not in the search yet, by number."""
     read = job.log.read() if job.log else []
     return {logged.result.number: logged for logged in read if logged.result.number >= job.search.evaluations}
 

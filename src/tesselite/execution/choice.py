@@ -1,4 +1,4 @@
-"""The way of execution that a user's options, or a file, ask for."""
+"""The execution that a user's options, or a file, ask for."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def execution_of(
         return Asynchronous(**given.options())
     if workers is not None:
         return Batches(**given.options())
-    Batches(**replace(given, workers=1).options())  # what is wrong with them is told first
+    Batches(**replace(given, workers=1).options())  # errors in them are reported first
     for name in ("recycle_after", "worker_memory"):
         if getattr(given, name) is not None:
             raise ValueError(f"{name}: needs workers, such as --workers N or workers=N for N processes")
@@ -59,7 +59,7 @@ def execution_of(
 
 
 def resumed(execution: Execution, given: WorkerChoice) -> Execution:
-    """The execution that a run had last, on other workers and with other limits where some are given.
+    """The last execution of a run, with other workers and limits where given.
 
     `workers=0` is this process, an infinite timeout no limit.
     """

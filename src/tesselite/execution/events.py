@@ -1,7 +1,7 @@
-"""What changes as a run goes on: its budget when it is extended, how many solutions are out at a time.
+"""Changes during a run: its budget when it is extended, how many solutions are pending at a time.
 
-A plan never changes; what happens to a run is appended here, a sealed line of JSON each, and synced before anything
-that rests on it is written. Without a file, events are kept in memory.
+A plan never changes; events are appended here, a sealed line of JSON each, and synced before anything that depends on
+them is written. Without a file, events are kept in memory.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tesselite.base.checksum import is_intact, sealed
 
 EVENTS_FILE = "events.jsonl"
 BUDGET = "budget"  # the run was extended: value, evaluations in all
-WINDOW = "window"  # of an asynchronous run: value, solutions that are out at a time
+WINDOW = "window"  # of an asynchronous run: value, pending solutions at a time
 EXECUTION = "execution"  # the run was resumed on other workers: how
 NICHES = "niches"  # the tessellation was made: its fingerprint
 CHANGE = "change of niches"  # the search has changed it: a `Change`
 
-STOP = "stop"  # the run ended before its budget was spent: why
+STOP = "stop"  # the run ended before its budget was spent: the reason
 
 Since = list[list[int]]
-"""Values that changed as a run went on: [from this many evaluations on, value], ..."""
+"""Values that changed during a run: [from this many evaluations on, value], ..."""
 
 
 def value_at(changes: Since, evaluations: int) -> int:
@@ -62,7 +62,7 @@ class Events:
 
     def _read(self, file: Path) -> None:
         text = regular_bytes(file)
-        self._size = text.rfind(b"\n") + 1  # a last line that was cut off has not happened
+        self._size = text.rfind(b"\n") + 1  # a truncated last line does not count
         for number, line in enumerate(text[: self._size].splitlines(), 1):
             try:
                 event = json.loads(line)
@@ -74,14 +74,14 @@ class Events:
                 raise ValueError(f"{file}: damaged in line {number} ({error}); restore it") from None
 
     def _take(self, event: dict[str, Any]) -> None:
-        """Take in what a file says has happened; ValueError or LookupError if it cannot have."""
+        """Read the events of a file; ValueError or LookupError if they are impossible."""
         last = self._events[-1]["at"] if self._events and event["event"] == self._events[-1]["event"] else 0
         if not (isinstance(event["event"], str) and is_whole(event["at"], last) and is_whole(event.get("value", 1), 1)):
             raise ValueError(f"unknown event {event!r}")
         self._events.append(event)
 
     def record(self, event: str, at: int, **about: Any) -> None:
-        """Note what has happened after `at` evaluations; on disk when this returns."""
+        """Record an event after `at` evaluations; on disk when this returns."""
         happened = {"event": event, "at": at, **about}
         if self.file is not None:
             line = self._line(happened)

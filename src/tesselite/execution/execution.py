@@ -1,7 +1,7 @@
-"""Where the evaluations of a search are done, and in which order: what the four ways of execution share.
+"""Where the evaluations of a search are done, and in which order: the base of all kinds of execution.
 
 Each way is a class of its own: `InProcess`, `Batches`, `Asynchronous` and `Islands`, a frozen record that a plan holds.
-Its `steps` advance a search and give it back, again and again; `runs` saves between steps, whatever the way.
+Its `steps` advance a search and yield it repeatedly; `runs` saves between steps.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Halt = Callable[[], bool]
 
 @dataclass
 class Job:
-    """A search that is to spend `evaluations` in all, and what it may use on the way.
+    """A search that is to spend `evaluations` in all, and its resources.
 
     `milestone`: stretches of compiled batches end at multiples of it. `log` keeps the results of workers. `halt` is
-    asked now and then whether to stop at once, which raises `Halted`. `evaluated` is called in the middle of batches on
-    workers, with the number of evaluations that are finished.
+    polled; if it returns True, `Halted` is raised. `evaluated` is called in the middle of batches on workers, with the
+    number of evaluations that are finished.
     """
 
     search: MapElites
@@ -53,7 +53,7 @@ class Execution(ABC):
     """How evaluations are done. `kind` names it in files."""
 
     kind: ClassVar[str]
-    keeps_log: ClassVar[bool] = False  # whether the log of all results belongs to the run for good
+    keeps_log: ClassVar[bool] = False  # whether the log of all results is kept
 
     @abstractmethod
     def open(self) -> AbstractContextManager[Workers | None]:
@@ -61,7 +61,7 @@ class Execution(ABC):
 
     @abstractmethod
     def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
-        """Spend the job's evaluations exactly, giving the search back after each step."""
+        """Spend the job's evaluations exactly, yielding the search after each step."""
 
     def settled(self, evaluations: int) -> Self:
         """This execution with everything that decides the result written out, for a budget of this many."""
@@ -77,7 +77,7 @@ class Execution(ABC):
     def catch_up(  # noqa: B027
         self, search: MapElites, logged: Sequence[Logged], events: Events, planned: int
     ) -> None:
-        """Bring a restored search to where its log leads, in a run that was planned for this many evaluations."""
+        """Replay the log into a restored search, in a run planned for this many evaluations."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON for settings.json."""
@@ -97,13 +97,13 @@ class Execution(ABC):
         return []
 
     def resume_options(self) -> list[str]:
-        """The options of `tesselite resume` that say again what protects the run."""
+        """The options of `tesselite resume` that repeat the limits of the run."""
         return []
 
 
 @dataclass(frozen=True)
 class WorkerChoice:
-    """Which workers a user asks for, and how patient to be with them; None for what was not said. See `OnWorkers`."""
+    """The workers and limits that a user asks for; None for what is not given. See `OnWorkers`."""
 
     workers: Any = None
     retries: int | None = None
@@ -112,14 +112,14 @@ class WorkerChoice:
     worker_memory: int | str | None = None
 
     def options(self) -> dict[str, Any]:
-        """What was said, by name."""
+        """The given options, by name."""
         said = {part.name: getattr(self, part.name) for part in fields(self)}
         return {name: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class OnWorkers(Execution):
-    """What all ways of execution on workers share: which workers, and how patient we are with them.
+    """The base of executions on workers: which workers, and their limits.
 
     `workers` as in `open_workers`; `retries` and `timeout` (seconds of one evaluation) are those of `workers.farm`,
     `recycle_after` (evaluations) and `worker_memory` (bytes) those of `workers.processes`.
@@ -192,7 +192,7 @@ class OnWorkers(Execution):
         return self.resume_options()
 
     def resume_options(self) -> list[str]:
-        """The options of `tesselite resume` that say again what protects the run."""
+        """The options of `tesselite resume` that repeat the limits of the run."""
         words = ["--dask" if isinstance(self.workers, str) else "--workers", str(self.workers)]
         words += ["--timeout", f"{self.timeout:g}"] if self.timeout is not None else []
         words += ["--recycle-after", str(self.recycle_after)] if self.recycle_after is not None else []
@@ -201,5 +201,5 @@ class OnWorkers(Execution):
 
 
 def store(record: Execution, name: str, value: Any) -> None:
-    """Set a field of a record that is being made, and is frozen for everybody else."""
+    """Set a field of a frozen record during its construction."""
     object.__setattr__(record, name, value)

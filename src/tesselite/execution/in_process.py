@@ -29,7 +29,7 @@ class InProcess(Execution):
         return nullcontext()
 
     def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
-        """Batches evaluated here. A run that began on workers may have left results: these first."""
+        """Batches evaluated here. Results that workers left in the log come first."""
         known = known_results(job)
         n_threads = checked_threads(job.threads)
 

@@ -1,9 +1,9 @@
 """Islands: every worker searches for a while on its own, starting from the common archive, and then all are joined.
 
-For problems so quick that shipping single evaluations would cost more than doing them. Evaluations are numbered
+For problems so quick that sending single evaluations would cost more than doing them. Evaluations are numbered
 throughout, and a number decides what is drawn for it; so islands never draw the same, and since joining archives
 depends neither on order nor on repetition (`Archive.merge`), the result depends on the number of islands and on how
-often they are joined, but not on how fast they are, nor on which of them had to start again.
+often they are joined, but not on their speed, nor on restarts.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tesselite.search.map_elites import MapElites, NothingValid, batches, stop_i
 from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.protocol import Tessellation
 
-EXCHANGES = 20  # in a run, where nothing else is said
+EXCHANGES = 20  # in a run, by default
 _POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """What an island has to do: evaluations first to stop, starting from these elites."""
+    """The task of an island: evaluations first to stop, starting from these elites."""
 
     elites: Elites
     first: int
@@ -55,7 +55,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Island:
-    """Everything about a search that does not change: workers get it once."""
+    """The constant part of a search: workers get it once."""
 
     problem_payload: Payload
     tessellation: Tessellation
@@ -94,7 +94,7 @@ class Island:
 
 
 def search_island(island: Island, stretch: Stretch) -> Found | str:
-    """What a worker does; a text says that nothing was valid."""
+    """The worker's task; returns a text if nothing was valid."""
     try:
         return island.search(stretch)
     except NothingValid as error:
@@ -105,7 +105,7 @@ def search_island(island: Island, stretch: Stretch) -> Found | str:
 class Islands(OnWorkers):
     """`n` searches side by side, each on a worker, that exchange elites every `exchange` evaluations.
 
-    `retries` is how often an island that is lost with its worker is done again; then WorkersLost is raised. Without
+    `retries` is how often an island is repeated if its worker dies; then WorkersLost is raised. Without
     `workers`, one process for each core, `n` at most.
     """
 
@@ -136,7 +136,7 @@ class Islands(OnWorkers):
         return open_workers(workers, memory=self.worker_memory)
 
     def steps(self, job: Job, workers: Workers | None) -> Iterator[MapElites]:
-        """Spend the job's evaluations, giving the search back after every exchange."""
+        """Spend the job's evaluations, yielding the search after every exchange."""
         assert workers is not None
         assert self.exchange is not None
         search, evaluations = job.search, job.evaluations
@@ -197,7 +197,7 @@ def _all(
     retries: int,
     halt: Callable[[], bool] | None,
 ) -> list[Found]:
-    """What each island found, in the order of islands, however often one had to begin again."""
+    """What each island found, in the order of islands, after any repetitions."""
     found: dict[int, Found] = {}
     out: dict[int, int] = {}
     waiting, losses = list(range(len(stretches))), Counter[int]()

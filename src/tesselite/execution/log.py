@@ -1,9 +1,9 @@
-"""The log of a run on workers: the result of every evaluation, written as it comes, so that no crash loses any.
+"""The log of a run on workers: every result, written on arrival, so that no crash loses any.
 
-A synchronous run needs what came since its last checkpoint; an asynchronous one keeps all, in order of completion,
-since that order and the seed decide everything: it can be replayed from the log. Records have a fixed length, a
-checksum of all up to there, so that none is missed, and that of their solution; reasons of invalid evaluations stand in
-a text file beside it, and failures, with their solution, in another.
+A synchronous run needs the results since its last checkpoint; an asynchronous one keeps all, in order of completion:
+together with the seed, this order determines the run, so it can be replayed. Records have a fixed length, a checksum of
+all up to there, so that none is missed, and that of their solution; reasons of invalid evaluations are in a text file
+beside it, and failures, with their solution, in another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tesselite.spaces.records import Records
 from tesselite.spaces.solutions import Rows
 
 LOG_FILES = ("evaluations.log", "evaluations.reasons", "failures.jsonl")
-_FAILURES = 1000  # so many are kept with their solutions: enough to see what is wrong
+_FAILURES = 1000  # this many are kept with their solutions: enough to diagnose
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Logged:
     solution: int
 
     def is_of(self, row: Rows) -> bool:
-        """Whether this is the result of that solution. Another budget or operator breeds others of the same number."""
+        """Whether this is the result of that solution. With another budget or operator, the same number has another
+        solution."""
         return self.solution == _checksum(row)
 
 
 class EvaluationLog:
-    """The log in the folder of a run, for a problem with d features and these records. Open it again and it goes on.
-
-    Reading never changes a file, since the run may be going on. What a crash cut off in the middle is removed before
-    the first result is appended.
+    """The log in the folder of a run, for a problem with d features and these records. It can be reopened. Reading
+    never changes a file, since the run may be active. A record truncated by a crash is removed before the first result
+    is appended.
     """
 
     def __init__(self, folder: Path, d: int, records: Records | None = None) -> None:
@@ -71,7 +71,7 @@ class EvaluationLog:
         self._check = self._reasons_check = 0  # checksums of the last record and of the last reason
 
     def read(self) -> list[Logged]:
-        """All results in the order in which they came; a last record that was cut off is left out."""
+        """All results in the order of arrival; a truncated last record is left out."""
         return [
             Logged(
                 Result(
@@ -90,7 +90,7 @@ class EvaluationLog:
         return self._reasons[code - 1] if code else ""
 
     def _recorded(self, record: Any) -> dict[str, Any]:
-        """What a record of the file says that was recorded of a solution."""
+        """The records of a solution in a record of the file."""
         if not self.records:
             return {}
         numbers = np.array(record["records"] if self.records.width else ())[None]
@@ -100,14 +100,14 @@ class EvaluationLog:
         return {name: values[0] for name, values in self.records.unpacked(numbers, texts).items()}
 
     def numbers(self) -> npt.NDArray[np.int64]:
-        """The numbers of the evaluations whose results are in the file: a quick look that checks nothing."""
+        """The numbers of the evaluations whose results are in the file: quick, without checks."""
         data = regular_bytes(self.file)
         n_bytes = self._record.itemsize
         numbers: npt.NDArray[np.int64] = np.frombuffer(data[: len(data) // n_bytes * n_bytes], self._record)["number"]
         return numbers
 
     def _records(self) -> npt.NDArray[Any]:
-        """The whole records of the file; notes what is to be known of them. ValueError if one is damaged."""
+        """The complete records of the file; remembers their checksums. ValueError if one is damaged."""
         data = regular_bytes(self.file)
         # After the records: a reason is on disk before any record that refers to it.
         self._reasons, self._reasons_check = self._read_reasons()
@@ -158,7 +158,7 @@ class EvaluationLog:
         return reasons, before
 
     def append(self, result: Result, row: Rows) -> None:
-        """Note how the evaluation of a row ended; an invalid one is noted among the failures, too."""
+        """Append the result of a row; an invalid one is also added to the failures."""
         try:
             file = self._file()
             if result.reason and self._failures < _FAILURES:
@@ -230,7 +230,7 @@ class EvaluationLog:
             self._last = -1
 
     def sync(self) -> None:
-        """Make all that was appended outlast a power cut; a checkpoint that rests on it can follow."""
+        """Sync everything to disk; a checkpoint that depends on it can follow."""
         if self._open is not None:
             try:
                 os.fsync(self._open.fileno())
@@ -249,7 +249,7 @@ def _checksum(row: Rows) -> int:
 
 
 def _write(file: IO[bytes], record: bytes) -> None:
-    """All of a record or nothing: behind half a one, whatever comes later could not be read."""
+    """Write a whole record or nothing: after a partial one, later records could not be read."""
     written = file.write(record)
     if written != len(record):  # the disk is full
         os.ftruncate(file.fileno(), os.fstat(file.fileno()).st_size - (written or 0))
@@ -257,12 +257,12 @@ def _write(file: IO[bytes], record: bytes) -> None:
 
 
 def _whole_lines(file: Path) -> bytes:
-    """The content of a file without a last line that was cut off; nothing if there is no such file."""
+    """The content of a file without a truncated last line; empty if there is no such file."""
     data = regular_bytes(file)
     return data[: data.rfind(b"\n") + 1]
 
 
 def _cut(file: Path, size: int) -> None:
-    """Remove what a file has beyond so many bytes."""
+    """Truncate a file to this many bytes."""
     if file.exists() and file.stat().st_size > size:
         os.truncate(file, size)

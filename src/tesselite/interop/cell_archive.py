@@ -1,4 +1,4 @@
-"""CellArchive: what pyribs 0.12 promises of its archives with cells, whatever the cells are.
+"""CellArchive: the interface of pyribs 0.12 for archives with cells of any kind.
 
 Grids and centroids are in `pyribs`. Where pyribs' rules differ from those of `tesselite.Archive`, pyribs' hold here:
 statuses and values refer to the archive as it was before the batch, thresholds may be annealed, so that a cell can
@@ -461,7 +461,7 @@ def _annealing(given: Common, dtype: np.dtype[Any]) -> tuple[Array, Array]:
 
 
 def _nothing(dtype: np.dtype[Any]) -> Any:
-    """What an empty cell has in a field of this kind."""
+    """The value of an empty cell in a field of this kind."""
     return None if dtype.kind == "O" else 0 if dtype.kind in "iu" else np.nan
 
 
@@ -481,7 +481,7 @@ def _data_frame(fields: Values) -> Any:
 
 
 def _as_record(name: str, values: Array) -> tuple[Any, Array]:
-    """What an archive of ours calls this kind of field, and its values."""
+    """The record kind of our archives for this field, and its values."""
     kind = {"f": float, "i": int, "u": int, "b": bool}.get(values.dtype.kind)
     if values.dtype.kind in "OU" and values.ndim == 1 and all(isinstance(value, str) for value in values.tolist()):
         return str, values.astype(object)

@@ -1,7 +1,7 @@
 """FieldStore: named arrays that share rows, one row for each filled cell, in the order in which cells were filled.
 
-It holds what another library's archive keeps of an elite, of any shape and kind, and knows no rule: who enters is
-decided by its owner. Rows grow as cells fill, as in `tesselite.archive`, whose index from cells to rows it shares.
+It holds the fields of another library's archive, of any shape and kind; its owner decides which elites enter. Rows grow
+as cells fill, as in `tesselite.archive`, whose index from cells to rows it shares.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class FieldStore:
             grown[: self._n] = array[: self._n]
             self._arrays[name] = grown
         self._slots = np.full(size, -1, np.int64)
-        if len(self._index[0]):  # a hash table, which is to stay at most half full
+        if len(self._index[0]):  # a hash table, which must stay at most half full
             self._index = new_index(self.n_cells, size)
             note_rows(*self._index, self._cells, 0, self._n)
 

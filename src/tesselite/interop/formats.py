@@ -1,6 +1,6 @@
 """`read` and `write`: archives in the formats of pyribs, QDax, pymap_elites and sferes2.
 
-What a format is, is in the modules beside; here is which there are.
+The formats themselves are in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def write(archive: Archive, path: str | Path, format: str, *, negate: bool = Fal
 
 
 def _content(path: Path) -> str:
-    """What a file that is not text seems to be."""
+    """What kind of binary file this seems to be."""
     with path.open("rb") as stream:
         parquet = stream.read(4) == b"PAR1"
     return "a Parquet file; Archive.load reads ours, pandas.read_parquet others" if parquet else "a binary file"

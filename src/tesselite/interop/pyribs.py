@@ -1,7 +1,7 @@
 """GridArchive and CVTArchive with the interface of pyribs 0.12, on this library's look-up of niches.
 
 Change the import from `ribs.archives` to `tesselite.interop.pyribs`: pyribs' emitters and schedulers run on these
-archives as on its own. What both have in common is in `cell_archive`. pyribs itself need not be installed.
+archives as on its own. Their common part is in `cell_archive`. pyribs itself need not be installed.
 
 Differences: the nearest centroid is always found exactly, in any option of `nearest_neighbors`, the lowest of equals;
 centroids are constructed by this library; memory follows what is filled.
@@ -97,7 +97,7 @@ class GridArchive(CellArchive):
         return np.array(np.unravel_index(cells, tuple(self.dims.tolist())), dtype=np.int32).T
 
     def retessellate(self, new_dims: Collection[int]) -> None:
-        """Insert all elites anew into a grid of other dimensions; the best of those that share a cell stays.
+        """Reinsert all elites into a grid of other dimensions; the best of those that share a cell stays.
 
         ValueError unless the learning rate is 1 and there is a number for each axis.
         """
@@ -123,7 +123,7 @@ class CVTArchive(CellArchive):
     `centroids` is how many to construct (see `k_means_centroids` for `samples`), an array (n, measure_dim), or a
     `.npy` file of one. All options of `nearest_neighbors` find the same cells, by an exact index. Their own options
     count as far as they change what is nearest: p (`kdtree_query_kwargs`) and the metric (`sklearn_nn_kwargs`);
-    ValueError for others that would.
+    ValueError for others that do.
 
     The other keywords are those of `GridArchive`, without `dims` and `epsilon`.
     """

@@ -81,7 +81,7 @@ def _rows(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _recorded(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """An extra field as a record: arrays are of floats, and what is no number is a text."""
+    """An extra field as a record: arrays are of floats, and anything else but numbers is a text."""
     if values.ndim > 1:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else np.array([str(value) for value in values], dtype=object)
@@ -113,7 +113,7 @@ def pyribs_columns(archive: Archive, *, negate: bool = False, lossy: bool = Fals
 
 
 def _taken(record: Record) -> bool:
-    """Whether a record of this name would be mistaken for something else."""
+    """Whether a record of this name would clash with another column."""
     if record == Record("threshold", "float"):
         return False
     return record.name in _OWN or re.fullmatch(r".+_\d+", record.name) is not None

@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import ForeignElites, Values, check_holds
+from tesselite.interop.table import ForeignElites, Values, check_has_niches, check_holds
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all
 
 
 class Repertoire(Protocol):
-    """What is read of a repertoire; genotypes may be arrays in dicts, lists and tuples."""
+    """The attributes of a repertoire that are read; genotypes may be arrays in dicts, lists and tuples."""
 
     genotypes: Any
     fitnesses: Any
@@ -61,7 +61,7 @@ def _load(path: Path, name: str) -> npt.NDArray[Any]:
     check_regular(file)
     try:
         array = np.load(file, allow_pickle=False)
-    except Exception as error:  # NumPy raises whatever a damaged file leads it to
+    except Exception as error:  # a damaged file can make NumPy raise anything
         raise ValueError(f"{file.name}: not readable ({error})") from None
     return _array(file.name, array)
 
@@ -95,6 +95,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
 
 def write_qdax(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
     """Write the four files into a folder, in full precision; JAX itself reads them in single precision by default."""
+    check_has_niches(archive, "QDax")
     fitness = check_holds(archive, "QDax", (), negate, lossy)
     n = archive.n_niches
     if n > _MOST_NICHES:

@@ -1,4 +1,4 @@
-"""ForeignElites: what the file of another library says about its solutions, and how it becomes an archive.
+"""ForeignElites: the solutions of another library's file, and how they become an archive.
 
 The formats are in `pyribs_table`, `qdax_arrays` and `text_archives`.
 """
@@ -107,6 +107,15 @@ def _kind(values: npt.NDArray[Any]) -> Any:
     if values.ndim > 1:
         return values.shape[1:]
     return {"f": float, "i": int, "u": int, "b": bool}.get(values.dtype.kind, str)
+
+
+def check_has_niches(archive: Archive, what: str) -> None:
+    """ValueError for a population without niches."""
+    if not archive.has_niches:
+        raise ValueError(
+            f"{what}: expected an archive with niches, got a population without; put it into niches first, as in "
+            "tesselite.project(archive, tesselite.cvt(space, 1000))"
+        )
 
 
 def check_holds(archive: Archive, what: str, records: tuple[str, ...], negate: bool, lossy: bool) -> Floats:

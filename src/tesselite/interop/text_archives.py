@@ -16,7 +16,7 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import ForeignElites, check_holds
+from tesselite.interop.table import ForeignElites, check_has_niches, check_holds
 
 
 def read_pymap_elites(path: Path, n_features: int | None) -> ForeignElites:
@@ -67,7 +67,7 @@ def _numbers(path: Path, least: int) -> Floats:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of a file without content, which is refused below
             rows = np.loadtxt(path, dtype=np.float64, ndmin=2)
-    except Exception as error:  # NumPy raises whatever a damaged file leads it to
+    except Exception as error:  # a damaged file can make NumPy raise anything
         raise ValueError(f"not readable ({error})") from None
     if not rows.size or rows.shape[1] < least:
         raise ValueError(f"expected lines of at least {least} numbers, got {rows.shape[1] if rows.size else 0}")
@@ -76,6 +76,7 @@ def _numbers(path: Path, least: int) -> Floats:
 
 def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
     """Write the elites, and the centroids of a CVT beside them, as `centroids_K_D.dat`."""
+    check_has_niches(archive, "pymap_elites")
     fitness = check_holds(archive, "pymap_elites", (), negate, lossy)
     elites, niches = archive.elites(), archive.tessellation
     rows = np.column_stack([fitness, niches.centres(elites.niches), elites.features, elites.solutions])

@@ -1,9 +1,9 @@
-"""What decides a claim of the paper: statements about intervals over runs, as data, and the verdict they add up to.
+"""Rules for the paper's claims: statements about intervals over runs, as data, and the resulting verdict.
 
 A statement holds if a 95 % interval lies inside the range that it names, fails if it lies outside, and is undecided
 otherwise. Intervals of the shift or the ratio between two pairs and of a median are exact and rest on whole runs
-(`assessment.statistics`); runs too few for an interval decide nothing. So "no difference" is an equivalence within a
-stated margin, never a test that found nothing.
+(`assessment.statistics`); too few runs for an interval decide nothing. So "no difference" is an equivalence within a
+stated margin, never a non-significant test.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def share(x: float, setting: str | None = None) -> Measure:
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a statement holds (None: undecided), the numbers that it is about, and what else it rests on."""
+    """Whether a statement holds (None: undecided), its numbers, and further evidence."""
 
     holds: bool | None
     numbers: tuple[str, ...]
@@ -55,7 +55,7 @@ class NoTrials(LookupError):
 
 
 class Evidence:
-    """The observations of a comparison by pair; `readings` names other pairs to take instead of some."""
+    """The observations of a comparison by pair; `readings` names pairs to use instead of others."""
 
     def __init__(self, comparison: Comparison | None, readings: Mapping[str, str] | None = None) -> None:
         self.comparison, self.readings = comparison, readings or {}
@@ -64,7 +64,7 @@ class Evidence:
         self.groups = {name: there[taken] for name, taken in names.items() if taken in there}
 
     def name(self, pair: str) -> str:
-        """The pair that is taken for this one."""
+        """The pair that is used for this one."""
         return self.readings.get(pair, pair)
 
     def values(self, pair: str, measure: Measure) -> Floats:
@@ -90,7 +90,7 @@ class Statement(ABC):
     pairs: tuple[str, ...]
 
     def decide(self, evidence: Evidence) -> Finding:
-        """What the evidence says; undecided where a pair has no trials."""
+        """The result by the evidence; undecided if a pair has no trials."""
         try:
             return self._decide(evidence)
         except NoTrials as error:
@@ -222,7 +222,7 @@ class Hardest(Statement):
 class Claim:
     """A claim of the paper, the statements that decide it, and the rule in words.
 
-    `changed` says what became of it after data were seen; `fixed` is the day since when the rule has stood.
+    `fixed` is the date of the rule; `changed` says how it was changed after data were seen.
     """
 
     text: str
@@ -244,7 +244,7 @@ class Claim:
 
 
 def claims_of_iterations(rule: str, as_precise: Callable[[int], tuple[Statement, ...]]) -> list[Claim]:
-    """What section VI says of the clustering's iterations; `as_precise(n)` are the statements for n against 200."""
+    """The claims of section VI on the clustering's iterations; `as_precise(n)` are the statements for n against 200."""
     changed = "Before any trial with fewer iterations."
     return [
         Claim(

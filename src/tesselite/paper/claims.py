@@ -1,4 +1,4 @@
-"""What became of the paper's claims: for each study, every claim's verdict from the trials at hand."""
+"""Verdicts on the paper's claims: for each study, from the trials at hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLAIMS = {study: _CLAIMS[study] for study in STUDIES if study in _CLAIMS}
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict and what each of its statements found.
+    """A claim with its verdict and the findings of its statements.
 
     `runs` are those of its pairs, with their evaluations; it is `complete` if all of the pairs have some.
     """
@@ -42,7 +42,7 @@ class Judged:
         return ", ".join(numbers) if len(numbers) <= most else self.tally()
 
     def figures(self, most: int) -> str:
-        """All findings, or at most so many after the tally, those that speak against the claim first.
+        """All findings, or at most so many after the tally, those against the claim first.
 
         Settings that differ are not repeated here: the report states them once for each study.
         """
@@ -84,7 +84,7 @@ def judge(study: Study, comparison: Comparison | None, *, as_released: bool = Fa
 
 
 def differences(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """The settings of a trial that are not those wanted; another random stream of the CVT is no other setting."""
+    """The settings of a trial that are not those wanted; another random stream of the CVT does not count."""
     names = sorted({*settings, *wanted} - {"cvt_draws"})
     names = [name for name in names if settings.get(name) != wanted.get(name)]
     return [f"{name} {shown(settings.get(name))} instead of {shown(wanted.get(name))}" for name in names]

@@ -200,7 +200,7 @@ CLAIMS["niches-hexapod"] = [
 
 
 def _as_precise(iterations: int) -> tuple[Contrast, ...]:
-    """In speeds undamaged and damaged and in the share of fast gaits as with 200 iterations."""
+    """Speeds, undamaged and damaged, and the share of fast gaits are as with 200 iterations."""
     pair = (f"24d-i{iterations}", "24d-i200")
     return alike(*pair, TRAINED, _ALIKE), alike(*pair, AVERAGE, _ALIKE), alike(*pair, _FAST, _SHARES_ALIKE)
 

@@ -210,7 +210,7 @@ CLAIMS["sampler-maze"] = [
 
 
 def _as_precise(iterations: int) -> tuple[Contrast, ...]:
-    """In the best distance and in the share of filled niches as with 200 iterations."""
+    """The best distance and the share of filled niches are as with 200 iterations."""
     return tuple(
         statement
         for d in ("2d", "50d")

@@ -1,7 +1,7 @@
 """The paper's figures that need no trials: concepts (1 and 2), the maze's robot and world (3), its 2D niches (8).
 
-Restricted tournament selection is here only to be drawn. G. R. Harik (1995), "Finding multimodal solutions using
-restricted tournament selection". CMA-ES is the `cma` package, an extra. Pictures of the maze live in
+Restricted tournament selection is implemented here for illustration only. G. R. Harik (1995), "Finding multimodal
+solutions using restricted tournament selection". CMA-ES is the `cma` package, an extra. Pictures of the maze live in
 `tesselite.problems.maze_navigation.maze_pictures`.
 """
 
@@ -34,7 +34,7 @@ def landscape(points: Floats) -> Floats:
 
 
 def restricted_tournament(rng: np.random.Generator, *, n: int = 60, evaluations: int = 12_000) -> Floats:
-    """A population (n, 2) that holds several peaks: an offspring meets the most similar of half of it."""
+    """A population (n, 2) that keeps several peaks: an offspring competes with the most similar of half of it."""
     population = rng.uniform(-_BOUND, _BOUND, (n, 2))
     fitness = landscape(population)
     window = n // 2
@@ -52,7 +52,7 @@ def restricted_tournament(rng: np.random.Generator, *, n: int = 60, evaluations:
 
 
 def optimum(seed: int) -> tuple[Floats, Floats]:
-    """The best point (2,) that CMA-ES finds, and the means it went through (m, 2); ImportError without `cma`."""
+    """The best point (2,) that CMA-ES finds, and its means (m, 2); ImportError without `cma`."""
     try:
         import cma
     except ImportError:
@@ -83,7 +83,7 @@ def _outlines(ax: Any, tessellation: Tessellation, pixels: int = 1200) -> None:
 
 
 def draw_grid_beside_cvt(made: Any, *, seed: int = 1) -> None:
-    """Figure 1: 5 cells per feature make 25 niches in two dimensions; a CVT has as many as one asks for, here 7."""
+    """Figure 1: 5 cells per feature make 25 niches in two dimensions; a CVT has any number, here 7."""
     space = FeatureSpace.unit(2)
     left, right = made.subplots(1, 2)
     _outlines(left, GridTessellation(space, 5))

@@ -1,6 +1,6 @@
 """The numbers that the paper reports, and ours beside them. Vassiliades et al. (2018), sections IV-B and V-B.
 
-This is the one place of the paper's results; its settings are in `maze` and `hexapod` beside this file.
+The paper's results are only here; its settings are in `maze` and `hexapod` beside this file.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def number_of(study: str, pair: str, measure: Measure) -> str | None:
 
 
 def released(study: Study) -> dict[str, str]:
-    """The pairs that the released code reads otherwise than the paper's text, each with its reading of it.
+    """The pairs in which the released code differs from the paper's text, each with its variant.
 
     Of several readings it is the last: in 12D that with released cells and amplitudes.
     """

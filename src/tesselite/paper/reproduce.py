@@ -1,6 +1,6 @@
-"""Carrying out a study: every trial that is still missing, in parallel, stopped and continued at any point.
+"""Running a study: every missing trial, in parallel, stopped and continued at any point.
 
-    OUT/trials/PAIR/000.json   what a trial leaves behind; results are made from these alone
+    OUT/trials/PAIR/000.json the summary of a trial; results are made from these alone
     OUT/work/                  tessellations, and runs that are not summed up yet; can be deleted when all is done
     OUT/tables, OUT/figures, OUT/report.md
 
@@ -71,12 +71,12 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What a display calls it."""
+        """Its name in displays."""
         return f"{self.pair.name}, CVT" if self.number is None else f"{self.pair.name}, trial {self.number}"
 
 
 def trial_seed(identity: str, number: int) -> int:
-    """The seed of a pair's trial: the same for ever, and another for each pair, so that pairs are independent."""
+    """The seed of a pair's trial: fixed, and different for each pair, so that pairs are independent."""
     return int.from_bytes(hashlib.sha256(f"{identity}/{number}".encode()).digest()[:4], "big")
 
 
@@ -96,7 +96,8 @@ def tessellation_file(out: Path, pair: Pair) -> Path | None:
 
 
 def work_folder(job: Job) -> Path:
-    """Where a trial's run is until it is summed up. Its name tells all settings: none goes on with others' work."""
+    """The folder of a trial's run until it is summarised. Its name contains all settings, so that they are never
+    mixed."""
     settings = json.dumps(job.pair.settings(), sort_keys=True)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:8]
     return job.out / "work" / f"{job.pair.name}-{job.number:03d}-{digest}"
@@ -139,7 +140,7 @@ def of_earlier_draws(trials: Sequence[Trial]) -> bool:
 
 
 def adoptable(study: Study, out: Path, sources: Sequence[Path]) -> dict[Path, Trial]:
-    """Trials that another study has run with the same settings and levels, and the files here that they would be.
+    """Trials of another study with the same settings and levels, and their file names here.
 
     The appendix shares pairs with the main experiments, and the seed of a trial rests on its pair alone.
     """
@@ -206,7 +207,7 @@ def _tessellation(job: Job) -> Tessellation:
     if file.exists():
         return load_tessellation(file, space)
     assert pair.n_niches is not None
-    file.parent.mkdir(parents=True, exist_ok=True)  # before the work: a place that cannot be written to is told now
+    file.parent.mkdir(parents=True, exist_ok=True)  # before the work: report a folder that cannot be written to now
     if pair.cvt_sampler == "arena":
         space = with_sampler(space, None)
     made = cvt(
@@ -226,7 +227,7 @@ def _tessellation(job: Job) -> Tessellation:
 
 
 def run_job(job: Job, report: Report) -> None:
-    """Do one job from wherever it was left. `report(stage, done, total)` is called as it goes on."""
+    """Do one job, continuing where it stopped. `report(stage, done, total)` is called with the progress."""
     if job.number is None:
         report("CVT", 0, 1)
         _tessellation(job)
@@ -246,7 +247,7 @@ def run_job(job: Job, report: Report) -> None:
             report("search", evaluations, run.budget)
 
     if folder.exists() and not (folder / "settings.json").exists():
-        shutil.rmtree(folder)  # killed before it had begun
+        shutil.rmtree(folder)  # killed before it began
     options = Options(job.threads, _CHECKPOINT_SECONDS, display=Reported())
     if folder.exists():
         continue_run(folder, problem, options=options)
@@ -275,7 +276,7 @@ def run_job(job: Job, report: Report) -> None:
 
 
 def run_on_worker(_: None, job: Job) -> str:
-    """`run_job` on a worker: says how it goes, and returns how it ended: done, stopped, or failed and why."""
+    """`run_job` on a worker: reports progress, and returns the outcome: done, stopped, or failed and why."""
     last = [0.0]
 
     def tell(stage: str, done: int, total: int) -> None:
@@ -294,7 +295,7 @@ def run_on_worker(_: None, job: Job) -> str:
 
 
 def _told(error: Exception) -> str:
-    """What a user needs of an error: of one in what was given the message, of any other all that we have."""
+    """The text of an error for a user: the message of an input error, otherwise the traceback."""
     return str(error) if isinstance(error, ValueError | OSError) else "".join(traceback.format_exception(error))
 
 
@@ -302,7 +303,7 @@ def _told(error: Exception) -> str:
 
 
 def missing_jobs(study: Study, out: Path, trials: int, *, threads: int, keep_runs: bool) -> list[Job]:
-    """What is still to do for so many trials of each pair: tessellations where needed, trial 0 of all pairs first."""
+    """The missing jobs for this many trials of each pair: tessellations where needed, trial 0 of all pairs first."""
     done = read_trials(study, out)  # refuse a folder of other settings before anything is done
     jobs, made = [], set()
     for number in range(trials):
@@ -324,7 +325,7 @@ def missing_jobs(study: Study, out: Path, trials: int, *, threads: int, keep_run
 
 @dataclass
 class Display:
-    """What is called as the work goes on; this one says nothing."""
+    """Callbacks for progress; this one shows nothing."""
 
     def begin(self, jobs: Sequence[Job]) -> None:
         """The jobs that will be done."""
@@ -337,10 +338,11 @@ class Display:
 
 
 def carry_out(jobs: Sequence[Job], *, workers: int | str = 1, display: Display | None = None) -> None:
-    """Do all jobs: with one worker in this process, else on so many processes, or on a Dask cluster at this address.
+    """Do all jobs: with one worker in this process, otherwise in this many processes, or on a Dask cluster at this
+    address.
 
     A Dask cluster must see the same folders. Stopped (by SIGINT or SIGTERM) is raised after everything is saved. A job
-    that fails does not stop the others; JobsFailed tells about it at the end.
+    that fails does not stop the others; JobsFailed reports it at the end.
     """
     display = display or Display()
     display.begin(jobs)
@@ -400,14 +402,14 @@ def _in_parallel(waiting: list[Job], workers: Workers, display: Display) -> None
             for outcome in workers.wait(0.2):
                 job = running.pop(outcome.task.number, None)
                 if job is None:
-                    continue  # given up when we were stopped
+                    continue  # abandoned when we were stopped
                 lost = outcome.lost or ("its worker was stopped" if outcome.value == "stopped" else None)
                 if lost and stopping:
-                    continue  # the same command goes on with it
+                    continue  # the same command continues it
                 if lost:
                     losses[job.name] += 1
                     if losses[job.name] <= RETRIES:
-                        waiting.insert(0, job)  # it goes on where it last saved
+                        waiting.insert(0, job)  # it continues from its last checkpoint
                         continue
                     failures.append(f"{job.name}: {lost}")
                 elif outcome.value.startswith("failed"):

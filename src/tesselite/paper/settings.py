@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from tesselite.paper import hexapod, maze
 
-_USUAL = {"maze": "10d", "hexapod": "duty"}  # what a problem's bare name means
+_USUAL = {"maze": "10d", "hexapod": "duty"}  # the default variant of a problem
 
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """How the paper ran CVT-MAP-Elites on a problem, and the grid that it compared with, if it could."""
+    """The paper's settings of CVT-MAP-Elites for a problem, and of the grid, if there was one."""
 
     n_niches: int
     n_samples: int

@@ -1,4 +1,4 @@
-"""The paper's experiments as plans: which algorithm-descriptor pairs, with which settings, and what is asked of them.
+"""The paper's experiments as plans: which algorithm-descriptor pairs, with which settings, and the questions.
 
 Numbers of the maze and the hexapod experiment come from `maze` and `hexapod` beside this module; how a plan is carried
 out is in `reproduce`, what the paper says about each in `paper_numbers`, `claims_maze` and `claims_hexapod`.
@@ -24,8 +24,8 @@ CVT_TOLERANCE = 1e-4
 CVT_ITERATIONS = 200
 # Which random stream of its seed a CVT is drawn from. Trials that do not tell are of version 0.1's first stream.
 CVT_DRAWS = "named child"
-# Norms other than the Euclidean one have no short cuts: so many values in all samples, but at least ten samples a
-# niche, keep their construction short.
+# Norms other than the Euclidean one have no short cuts: this limit on the values of all samples, with at least ten
+# samples a niche, keeps their construction short.
 _CVT_VALUES_OTHER_NORM = 25_000_000
 _CVT_ITERATIONS_OTHER_NORM = 30
 
@@ -69,7 +69,7 @@ class Pair:
 
     @property
     def identity(self) -> str:
-        """What the seeds of its trials rest on: problem and niches, whatever the study, the name and the budget."""
+        """What determines the seeds of its trials: problem and niches, not the study, the name or the budget."""
         niches = f"grid {self.grid}" if self.n_niches is None else f"cvt {self.n_niches} p {self.p:g}"
         usual = CVT_ITERATIONS if self.p == 2.0 else _CVT_ITERATIONS_OTHER_NORM
         others = {
@@ -82,7 +82,7 @@ class Pair:
         return f"{self.problem} {niches}{told}"
 
     def settings(self) -> dict[str, Any]:
-        """What decides the result of a trial, as its summary tells it."""
+        """What determines the result of a trial, as in its summary."""
         skipped = ("name", "label", "family", "descriptor", "ours", "variant_of", "source")
         told = {name: value for name, value in asdict(self).items() if name not in skipped and value is not None}
         return told if self.n_samples is None else {**told, "cvt_draws": CVT_DRAWS}
@@ -93,7 +93,7 @@ class Study:
     """Pairs that are compared, and how: fitness levels of the expected quality, queries, contrasts to test.
 
     `scale` turns fitness into the unit of `fitness_name`. `paper_trials` and `paper_evaluations` are the paper's scale.
-    `notes` tell about the pairs that are ours.
+    `notes` describe the pairs that are ours.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Study:
         return next(pair for pair in self.pairs if pair.name == name)
 
     def measures(self) -> list[Measure]:
-        """What is tested for each contrast."""
+        """The measures that are tested for each contrast."""
         several = "best assessed, median over scenarios of each run"
         return [
             Measure("found", f"best found, {self.training_name}"),
@@ -395,7 +395,7 @@ def hexapod() -> Study:
         if settings.grid is not None
     }
     released = [_released_cells(grid) for grid in grids.values()]
-    grids.pop("amplitude")  # by the released rule only, which it comes with
+    grids.pop("amplitude")  # by the released rule only
     beyond = [_on_grid(_hexapod_cvt("controller"), 2, ours=True)]
     return _hexapod_study(
         "hexapod",
@@ -544,7 +544,7 @@ def _with_pairs(study: Study, pairs: Sequence[Pair]) -> Study:
 def scaled(
     study: Study, *, evaluations: int | None = None, cvt_samples: int | None = None, quick: bool = False
 ) -> Study:
-    """The study with another budget, fewer CVT samples, or all of it so small that it is quick."""
+    """The study with another budget, fewer CVT samples, or so small that it is quick."""
     pairs = study.pairs
     if evaluations is not None:
         if evaluations < 1:

@@ -1,4 +1,4 @@
-"""How long a reproduction will take and how much disk it needs, measured on a small piece of the work first."""
+"""How long a reproduction will take and how much disk it needs, measured on a small part of the work."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _size(n: int) -> str:
 
 
 def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> StudyForecast:
-    """What these jobs will take, from trials that are `done`: of the same pair, else of the same problem.
+    """The cost of these jobs, from trials that are `done`: of the same pair, otherwise of the same problem.
 
-    Where there are none, a small search is timed. Seconds of trials that ran on a busy machine are as they were. From
+    If there are none, a small search is timed. Seconds of trials that ran on a busy machine are as they were. From
     other pairs, totals of the stored studies are forecast within a factor of 1.5, single pairs within 2.5.
     """
     evaluation_seconds = _rates(done)
@@ -131,7 +131,7 @@ def _run_bytes(pair: Pair) -> int:
 def _best_of(work: Callable[[], float]) -> float:
     """The shortest time of several, after a first one that compiles.
 
-    One time alone may hold a compilation or another process's turn, which millions of evaluations would multiply.
+    A single time may include compilation or other processes, which millions of evaluations would multiply.
     """
     work()
     return min(work() for _ in range(_REPEATS))

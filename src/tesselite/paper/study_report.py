@@ -1,4 +1,4 @@
-"""The tables, figures and report.md of a study, made from the trials in its folder and from nothing else."""
+"""The tables, figures and report.md of a study, made from the trials in its folder only."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _text(study: Study, comparison: Comparison, tables: dict[str, Table], figure
 
 
 def other_settings(study: Study, comparison: Comparison) -> list[str]:
-    """A line for the settings that are not those of the full study, each with its pairs; none if all are."""
+    """A line for the settings that are not those of the full study, each with its pairs; none if all match."""
     full = {pair.name: pair.settings() for pair in STUDIES[study.name]().pairs} if study.name in STUDIES else {}
     pairs = defaultdict(list)
     for pair in (study.pair(group.name) for group in comparison.groups):

@@ -1,10 +1,10 @@
-"""The study of feature spaces with unknown bounds: niches that know the bounds, and all that find them.
+"""The study of feature spaces with unknown bounds: niches with known bounds, and all methods that find them.
 
-    OUT/trials/TASK/ALGORITHM-000.json   what a trial leaves behind; the same command runs what is missing
+    OUT/trials/TASK/ALGORITHM-000.json the summary of a trial; the same command runs missing ones
 
-Tables, figure and report of the trials are written by `unbounded_report`. The paper names the question (section VI) and
-does not study it. Archives are compared on a tessellation that is common to a task, since their own niches differ, and
-by the best of their solutions in the scenarios of the problem. Budgets are small; `--evaluations` sets others.
+Tables, figure and report of the trials are written by `unbounded_report`. The paper raises the question (section VI)
+without studying it. Archives are compared on a tessellation that is common to a task, since their own niches differ,
+and by the best of their solutions in the scenarios of the problem. Budgets are small; `--evaluations` sets others.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _FIRST, _ADD, _GENERATION = 50, 5, 200  # published for Cluster-Elites on the ma
 
 
 class Rescaled(Problem):
-    """A problem whose features are scaled and moved, or that says other bounds than it has."""
+    """A problem whose features are scaled and moved, or that declares other bounds than it has."""
 
     def __init__(self, inner: Problem, features: FeatureSpace, scale: float = 1.0, offset: float = 0.0) -> None:
         self.inner, self.features, self.scale, self.offset = inner, features, scale, offset
@@ -115,7 +115,7 @@ class Task:
     n_samples: int | None = None  # of fixed CVTs; None: the default
 
     def common(self) -> Tessellation:
-        """What archives are compared on; no algorithm's own niches lie like these."""
+        """The niches on which archives are compared; they are not those of any algorithm."""
         problem = self.problem()
         samples = None
         if isinstance(problem, Ring):  # the niches that can be reached
@@ -154,7 +154,7 @@ TASKS = (
 
 
 def _with_bounds(problem: Problem, space: FeatureSpace) -> Problem:
-    """The same problem, saying that its features have these bounds."""
+    """The same problem, with these declared bounds."""
     if isinstance(problem, Rescaled):
         return Rescaled(problem.inner, space, problem.scale, problem.offset)
     return Rescaled(problem, space)
@@ -194,9 +194,9 @@ def algorithms(task: Task, evaluations: int) -> dict[str, tuple[Problem, dict[st
 
 
 def run_trial(task: Task, algorithm: str, number: int, evaluations: int, common: Tessellation) -> dict[str, Any]:
-    """Run a trial and say what it found: on the common niches, and in the scenarios of the problem.
+    """Run a trial and return its results: on the common niches, and in the scenarios of the problem.
 
-    As many solutions are tried in scenarios as there are niches, drawn at random where an archive keeps more.
+    The number of solutions tried in scenarios is that of niches, drawn at random if an archive has more.
     """
     problem, niches = algorithms(task, evaluations)[algorithm]
     seed = int.from_bytes(hashlib.sha256(f"unbounded/{task.name}/{number}".encode()).digest()[:4], "big")

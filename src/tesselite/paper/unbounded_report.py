@@ -1,4 +1,4 @@
-"""Table, figure and report of the study of unknown spaces, from the trials that `unbounded` left in a folder.
+"""Table, figure and report of the study of unknown spaces, from the trials in a folder of `unbounded`.
 
 OUT/unbounded.csv, OUT/unbounded.png, OUT/report.md
 """

@@ -1,4 +1,4 @@
-"""Built-in problems, and how a problem is found by name: `arm:12`, `hexapod:duty,released=yes`, or `my_module:jump`.
+"""Built-in problems, and the look-up of problems by name: `arm:12`, `hexapod:duty,released=yes`, or `my_module:jump`.
 
 Each problem's module is imported when it is asked for.
 """
@@ -148,7 +148,7 @@ def is_built_in(spec: str) -> bool:
 
 
 def importable_name(problem: Problem) -> str | None:
-    """What `by_name` finds the problem by in any process; None if there is nothing."""
+    """The name by which `by_name` finds the problem in any process; None if it has none."""
     if problem.spec is not None:
         return problem.spec
     return name_of(problem, getattr(getattr(problem, "function", None), "__module__", ""), problem.name)
@@ -211,13 +211,13 @@ def _failed(doing: str, error: Exception | SystemExit) -> ValueError:
     package = Path(__file__).parents[1]
     at = [frame for frame in frames if not Path(frame.filename).is_relative_to(package)][-1]
     where = f" ({at.filename}, line {at.lineno})"
-    if isinstance(error, SyntaxError):  # tells the place itself
+    if isinstance(error, SyntaxError):  # contains the place itself
         where = ""
     return ValueError(f"problem: {doing} failed: {type(error).__name__}: {error}{where}")
 
 
 def _takes_nothing(function: Callable[..., Any]) -> bool:
-    """Whether the function can be called without arguments; an objective that nobody decorated cannot."""
+    """Whether the function can be called without arguments; an undecorated objective cannot."""
     try:
         inspect.signature(function).bind()
     except (TypeError, ValueError):
@@ -231,7 +231,7 @@ def _is_path(text: str) -> bool:
 
 
 def _module_instead(text: str, attribute: str) -> str:
-    """What to say in place of a file's name."""
+    """What to pass instead of a file's name."""
     with suppress(ValueError, OSError):
         file = Path(text).resolve()
         if file.suffix == ".py" and file.is_relative_to(Path.cwd()):

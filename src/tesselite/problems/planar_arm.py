@@ -1,4 +1,4 @@
-"""The planar arm: reach every point of a disc with joints as alike as possible; the usual speed test of the field.
+"""The planar arm: reach every point of a disc with joint angles as equal as possible; a common speed test of the field.
 
 `arm`: fitness is 1 minus the standard deviation (n - 1 in the denominator) of the joints' values, which lie in [0, 1];
 it is maximised. A value v turns its joint by 2 pi v - pi against the link before; all links have the same length, and

@@ -31,7 +31,7 @@ DrawScenario = Callable[[Any, str | None], object]
 Film = Callable[[Any, str | None, Path, str], dict[str, Any]]
 """(solution, scenario, file, title)"""
 
-TRAINING = "training"  # what the setting of the search is called beside the scenarios
+TRAINING = "training"  # the name of the search's own setting, beside those of scenarios
 
 
 class Problem(ABC):
@@ -95,7 +95,7 @@ class Problem(ABC):
     def evaluate_checked(
         self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None = None
     ) -> Evaluation:
-        """`evaluate_rows`, with its result checked: ValueError if it is not an evaluation of these rows."""
+        """`evaluate_rows`, with its result checked: ValueError if it does not fit these rows."""
         return checked(self.evaluate_seeded(rows, scenario, threads, seeds), len(rows), self.features.n)
 
     def seeds_in(self, seed: int, numbers: npt.ArrayLike) -> Seeds | None:
@@ -118,10 +118,10 @@ class Problem(ABC):
     """Draw a setting, a scenario or training (None), into small axes without ticks; None if the problem cannot."""
 
     film: Film | None = None
-    """Film one solution in a scenario or in training (None) into a file; what there is to say of it, for JSON."""
+    """Film one solution in a scenario or in training (None) into a file; returns facts about it, for JSON."""
 
     def draw(self, archive: Archive, folder: Path, kind: str) -> list[Path]:
-        """Draw what is special about this problem's archive into files of this kind ("png", ...); the files made."""
+        """Draw this problem's own pictures of an archive into files of this kind ("png", ...); the files made."""
         return []
 
     def scenario_phrase(self, scenario: str) -> str:

@@ -1,4 +1,4 @@
-"""`tesselite.problem`: how a user's function becomes a problem, be it plain, vectorised or compiled by Numba.
+"""`tesselite.problem`: turns a user's function into a problem, whether plain, vectorised or compiled by Numba.
 
 The built-in compiled problems (the arm and the test functions) share `CompiledProblem`.
 """
@@ -32,7 +32,7 @@ _WORTH_THREADS = 1e-4  # seconds of work below which one thread does it all
 
 @dataclass(frozen=True)
 class Statement:
-    """What a problem says of itself, whatever evaluates it; see `Problem`. ValueError if it makes no sense."""
+    """The description of a problem, independent of its evaluation; see `Problem`. ValueError if it is inconsistent."""
 
     solutions: SolutionSpace
     features: FeatureSpace
@@ -90,13 +90,13 @@ class FunctionProblem(_Stated):
         return self.function(x, scenario, **more) if self.scenarios else self.function(x, **more)
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
-        """Call the function, with seeds that are derived from the rows if it asks for some."""
+        """Call the function, with seeds derived from the rows if it takes them."""
         return self.evaluate_seeded(rows, scenario, threads, None)
 
     def evaluate_seeded(self, rows: Rows, scenario: str | None, threads: int | None, seeds: Seeds | None) -> Evaluation:
         """Call the function on each row, or once on all; a row that fails is invalid and the others are kept.
 
-        The function gets copies: what it writes into them reaches neither the caller nor a second call.
+        The function gets copies: writing into them affects neither the caller nor a second call.
         """
         fitness = np.full(len(rows), np.nan)
         features = np.full((len(rows), self.features.n), np.nan)
@@ -110,7 +110,7 @@ class FunctionProblem(_Stated):
                 self._store(self._called(rows, scenario, seeds.copy()), fitness, features, recorded)
                 return Evaluation.of(fitness, features, records=recorded)
             except (Exception, SystemExit) as error:
-                # Some row is at fault: find out which by evaluating them one at a time.
+                # Find the rows at fault by evaluating them one at a time.
                 if len(rows) == 1:
                     first_error = _traceback(error)
         for i in range(len(rows)):
@@ -174,7 +174,7 @@ class FunctionProblem(_Stated):
         return fitness, features
 
     def hint(self, reasons: Mapping[str, int]) -> str:
-        """Functions of a batch that are called with one solution look for an axis that is not there."""
+        """A function for batches that is called with one solution fails on a missing axis."""
         if self.batch or not any(f"{RAISED}{name}" in reasons for name in ("IndexError", "AxisError")):
             return ""
         width = self.solutions.width
@@ -182,10 +182,10 @@ class FunctionProblem(_Stated):
 
 
 def _asks_for_seed(function: Callable[..., Any], has_scenarios: bool) -> bool:
-    """Whether a function has a parameter called `seed`; ValueError if that is where the scenario goes."""
+    """Whether a function has a parameter called `seed`; ValueError if that is the scenario's position."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):  # of some functions nobody knows what they take
+    except (TypeError, ValueError):  # some functions have no signature
         return False
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     asking = [i for i, one in enumerate(parameters) if i and one.name == "seed" and one.kind in by_name]
@@ -200,7 +200,7 @@ def _one(value: Any) -> Any:
 
 
 def _as_numbers(value: Any) -> npt.NDArray[np.float64]:
-    """As an array; TypeError for what NumPy would take for numbers, too: None for NaN, texts for what they say."""
+    """As an array; TypeError for what NumPy would convert silently: None and texts."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub" and (value is None or array.dtype.kind != "O"):
         raise TypeError
@@ -218,11 +218,11 @@ def _kind(result: Any, inner: bool = False) -> str:
 
 
 class _WrongShape(Invalid):
-    """A function returned something else than (fitness, features)."""
+    """A function returned something other than (fitness, features)."""
 
 
 def _traceback(error: BaseException) -> str:
-    """That of what the function raised; empty where the reason says it all."""
+    """The traceback of what the function raised; empty where the reason suffices."""
     return "" if isinstance(error, Invalid) else traceback.format_exc()
 
 
@@ -259,7 +259,7 @@ class CompiledProblem(_Stated):
         if number not in self._blocks:
             try:
                 self._blocks[number] = self._make_block(number)
-            except Exception as error:  # Numba lets errors of every kind through
+            except Exception as error:  # Numba lets exceptions of every kind through
                 # Of a wrong shape, Numba would show code that is not the user's.
                 said = self._explain(self.solutions.random(1, np.random.default_rng(0))[0], scenario)
                 if said.startswith(_WRONG_SHAPE):

@@ -1,1 +1,1 @@
-"""What a person looks at: figures of runs and archives. Metrics are computed in `tesselite.assessment`."""
+"""Figures and pages of runs and archives. Metrics are computed in `tesselite.assessment`."""

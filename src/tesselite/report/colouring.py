@@ -1,4 +1,4 @@
-"""How elites are coloured: by fitness, by another column of their table, or by values of the user's own."""
+"""The colours of elites: by fitness, by another column of their table, or by the user's values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tesselite.report.texts import unit_of, with_unit
 
 @dataclass(frozen=True)
 class Colouring:
-    """A value for each elite, in niche order, what it is called, and the colours that stand for it."""
+    """A value for each elite, in niche order, with its label and colours."""
 
     values: npt.NDArray[np.float64]
     label: str
@@ -60,13 +60,13 @@ class Colouring:
         if not len(self.values):
             return
         bar = beside.figure.colorbar(shown, **{"ax": beside, **options})
-        bar.set_label(self.label, parse_math=False)  # names are the user's: a dollar sign begins no formula
+        bar.set_label(self.label, parse_math=False)  # a dollar sign in a user's name does not begin a formula
         bar.solids.set_alpha(1.0)
         (bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis).get_major_formatter().set_useOffset(False)
 
 
 def best_on_top(archive: Archive, most: int) -> npt.NDArray[np.int64]:
-    """The rows of the elites from worst to best fitness, at most so many, evenly taken."""
+    """The rows of the elites from worst to best fitness, at most `most`, evenly sampled."""
     order = np.argsort(archive.sign * archive.elites().fitness, kind="stable")
     if len(order) > most:
         order = order[np.linspace(0, len(order) - 1, most).round().astype(int)]

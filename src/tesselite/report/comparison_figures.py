@@ -7,7 +7,7 @@ that colour-blind readers and black-and-white print can tell them apart. Figures
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING, DrawScenario
 from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
 from tesselite.report.style import figure, save
+from tesselite.report.texts import unit_of, with_unit
 
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
@@ -28,7 +29,7 @@ _SMALLEST_SHARE = 1e-4  # at most 10,000 elites of an archive are assessed
 
 @dataclass(frozen=True)
 class Mark:
-    """A number of a group that others report, drawn beside ours as a diamond."""
+    """A published number for a group, drawn beside ours as a diamond."""
 
     group: str
     measure: Measure
@@ -69,8 +70,8 @@ def colours(groups: Sequence[Group]) -> dict[str, Any]:
 def draw_boxes(ax: Any, values: Sequence[Any], faces: Sequence[dict[str, Any]], places: Sequence[float]) -> None:
     """One box at each place: median, quartiles, whiskers to the last value within 1.5 quartile ranges, outliers.
 
-    A box of few runs says little, so each of these is a dot in it. Runs that are infinitely bad cannot be drawn; above
-    their box stands how many there are. Where there are no values at all, it says so.
+    In a box of few runs, each run is also a dot. Runs that are infinitely bad cannot be drawn; their number is written
+    above their box. A missing box is marked "not computed".
     """
     above = {"rotation": 90, "ha": "center", "va": "top", "fontsize": 6, "color": "0.35"}
     for place, of_group in zip(places, values, strict=True):
@@ -141,7 +142,7 @@ def _legend(
         handles=handles, loc="outside lower center", ncols=min(columns, len(handles)), frameon=False, fontsize=8
     )
     for text in legend.get_texts():
-        text.set_parse_math(False)  # names are the user's: a dollar sign in them begins no formula
+        text.set_parse_math(False)  # a dollar sign in a user's name does not begin a formula
 
 
 def draw_best(
@@ -154,7 +155,7 @@ def draw_best(
 ) -> None:
     """Best fitness in each setting, a panel each, with a drawing of the setting above it.
 
-    At most six panels stand in a row, so that many settings fit the width of a page. `overall` adds a last panel made
+    At most six panels are in a row, so that many settings fit the width of a page. `overall` adds a last panel made
     from the medians of all settings, as in the paper's appendix.
     """
     shades = colours(comparison.groups)
@@ -226,8 +227,8 @@ def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Ma
 def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False, marks: Sequence[Mark] = ()) -> None:
     """Expected quality: the median share of solutions that reach each fitness level.
 
-    One column for the setting of the search (over runs) and one for the scenarios (over runs x scenarios). A second
-    row, `logarithmic`, shows what lies on zero in the first.
+    One column for the setting of the search (over runs) and one for the scenarios (over runs x scenarios). A second,
+    `logarithmic` row shows what lies on zero in the first.
     """
     shades = colours(comparison.groups)
     panels: dict[str, tuple[str, ...]] = {comparison.training_name: (TRAINING,)}
@@ -288,6 +289,11 @@ def comparison_figures(
     marks: Sequence[Mark] = (),
 ) -> list[Path]:
     """Draw everything a comparison shows into files in `out`, with marks of its groups; returns them."""
+    # Marks are the paper's numbers, which are never this huge.
+    unit = unit_of(comparison.levels, *(comparison.bests(g, s) for g in comparison.groups for s in comparison.settings))
+    comparison = replace(
+        comparison, scale=comparison.scale / unit, fitness_name=with_unit(comparison.fitness_name, unit)
+    )
     files = []
     rows, _ = _rows_of(len(comparison.settings) + overall)
     with figure(_PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:

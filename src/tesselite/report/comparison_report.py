@@ -1,4 +1,4 @@
-"""What `tesselite compare` writes: tables, figures and a page that holds them together."""
+"""The output of `tesselite compare`: tables, figures and a page with all of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_comparison(
 
 
 def _drawing(comparison: Comparison) -> DrawScenario | None:
-    """How the problem of the runs draws its scenarios, if it is still to be found and does."""
+    """The problem's function that draws scenarios, if it can be imported and has one."""
     spec = comparison.groups[0].trials[0].settings["problem"]
     try:
         return by_name(spec).draw_scenario

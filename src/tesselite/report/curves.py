@@ -30,8 +30,8 @@ def draw_curve(ax: Any, x: Any, quartiles: Any, **look: Any) -> None:
 def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
     """Evaluations (m,) and the quartiles (3, m) over runs of a measure.
 
-    Each run is taken at the numbers of evaluations of the first (the last value known there); where one has none yet,
-    there is no point.
+    Each run is taken at the numbers of evaluations of the first, with its last known value; there is no point where one
+    has none yet.
     """
     grid = np.array(runs[0]["evaluations"], dtype=np.float64)
     rows = []
@@ -46,7 +46,7 @@ def over_evaluations(runs: Sequence[Columns], measure: str) -> tuple[Any, Any]:
 
 
 def label_evaluations(ax: Any) -> None:
-    """Name the horizontal axis; thousands are written as 20k, millions as 1.5M."""
+    """Label the horizontal axis; thousands are written as 20k, millions as 1.5M."""
     from matplotlib.ticker import EngFormatter
 
     ax.set_xlabel("evaluations")
@@ -66,9 +66,9 @@ def from_zero(ax: Any, values: Any) -> None:
     if len(positive) and values.max() > 50.0 * np.median(values):
         smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * float(values.max()))
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
-    ax.set_ylim(bottom=0.0)
+    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.02 * float(values.max())) or None)  # dots on top are not cut
 
 
 def share_label(direction: Direction) -> str:
-    """What the vertical axis of expected quality says."""
+    """The label of the vertical axis of expected quality."""
     return "P(X ≤ x)" if direction == "min" else "P(X > x)"

@@ -1,7 +1,6 @@
-"""A small server that shows a run while it goes on: the interactive page, kept up to date. It reads and never writes.
-
-It listens on the loopback interface unless told otherwise, and answers only requests that name the host it was opened
-under, so that a web page elsewhere cannot read a run through a visitor's browser. The page itself is in `page`.
+"""A small server that shows a run in progress: the interactive page, kept up to date. It reads and never writes. It
+listens on the loopback interface by default, and answers only requests that name the host it was opened under, so that
+a web page elsewhere cannot read a run through a visitor's browser. The page itself is in `page`.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class Watched:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def stamp(self) -> str:
-        """Something that changes whenever there is something new to show."""
+        """A value that changes whenever there is something new to show."""
         parts = []
         # Before the first checkpoint, the results that are in the log are counted.
         for name in _FILES if (self.folder / "archive.parquet").exists() else (*_FILES, "evaluations.log"):
@@ -51,7 +50,7 @@ class Watched:
         return " ".join([*parts, "running" if locked(self.folder) else ""])
 
     def look(self) -> tuple[str, dict[str, Any], PackedArrays]:
-        """The stamp, the document and the arrays of what is there now."""
+        """The stamp, the document and the arrays of the current state."""
         with self._lock:
             stamp = self.stamp()
             if stamp != self._stamp:
@@ -100,7 +99,7 @@ class Watched:
 
 
 class LiveServer(ThreadingHTTPServer):
-    """Serves the page of one watched folder; `seconds` is how often pages ask for news. Port 0 takes a free one."""
+    """Serves the page of one watched folder; `seconds` is the refresh interval of pages. Port 0 takes a free one."""
 
     daemon_threads = True
 
@@ -132,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30.0  # seconds that a connection may be idle, or take with its request
 
     def do_GET(self) -> None:
-        """Answer the page, news of it, or the view of an elite."""
+        """Answer with the page, an update, or the view of an elite."""
         try:
             host, asked = urlsplit(f"//{self.headers.get('Host', '')}").hostname, urlsplit(self.path)
         except ValueError:  # a bracket without its other
@@ -154,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_json({"stamp": stamp, "document": document, "block": arrays.packed()})
         elif asked.path == "/elite":
             niche = query.get("niche", "")
-            a_niche = niche.isdecimal() and len(niche) < 20  # Python refuses numbers of thousands of digits
+            a_niche = niche.isdecimal() and len(niche) < 20  # Python rejects numbers of thousands of digits
             found = self.server.watched.view(int(niche), query.get("scenario") or None) if a_niche else None
             if found is None:
                 self._send(HTTPStatus.NO_CONTENT, b"", "text/plain")
@@ -176,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # the browser went away
+            pass  # the browser closed the connection
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that http.server uses
-        """Requests are not news."""
+        """Do not log requests."""

@@ -1,4 +1,4 @@
-"""How archives and runs show themselves in notebooks, and the interactive page of an archive in memory."""
+"""Archives and runs in notebooks, and the interactive page of an archive in memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def archive_html(archive: Archive, *before: tuple[str, str]) -> str:
 
 
 def run_html(run: Run) -> str:
-    """The same of a run, with what it is."""
+    """The same for a run, with its settings."""
     about = [
         ("problem", f"{run.plan.problem}, seed {run.plan.seed}"),
         ("evaluations", f"{run.evaluations:,} of {run.budget:,} in {run.seconds:.3g} s"),

@@ -27,9 +27,8 @@ _NAMES_SHOWN = 3
 
 
 def pair_components(archive: Archive) -> Components | None:
-    """Up to four principal components of the elites' unit-scaled features; None where there is nothing to project.
-
-    That is: fewer than three elites, or elites that all have the same features.
+    """Up to four principal components of the elites' unit-scaled features; None for fewer than three elites, or if all
+    have the same features.
     """
     space, features = archive.tessellation.space, archive.elites().features
     if len(features) < _FEWEST_ELITES:
@@ -48,8 +47,8 @@ def pairs_size(components: Components) -> tuple[float, float]:
 def draw_pairs(axes: Any, archive: Archive, components: Components, colouring: Colouring) -> Any:
     """Draw the elites along each pair of c components into axes (c, c), the best on top.
 
-    The lower triangle has the pairs, the diagonal how many elites are where. At most 20,000 points are drawn, evenly
-    taken from worst to best; histograms count all. Returns what a colour bar needs, None for a single component.
+    The lower triangle shows pairs, the diagonal histograms. At most 20,000 points are drawn, evenly sampled from worst
+    to best; histograms count all. Returns what a colour bar needs, None for a single component.
     """
     order = best_on_top(archive, _POINTS_SHOWN)
     n = len(components.shares)
@@ -100,7 +99,7 @@ def add_corner_bar(axes: Any, shown: Any, colouring: Colouring) -> None:
         return
     wide = len(axes) > 2  # the corner is two panels wide
     corner = axes[0, -1].inset_axes((-1.0 if wide else 0.1, 0.45, 2.0 if wide else 0.9, 0.1))
-    corner.set_in_layout(False)  # there is room; the columns shall not make more
+    corner.set_in_layout(False)  # there is room; the columns must not be widened
     colouring.add_bar(corner, shown, ax=None, cax=corner, orientation="horizontal")
     corner.locator_params(axis="x", nbins=4 if wide and not _are_small(axes) else 2)
     if _are_small(axes):
@@ -112,7 +111,7 @@ def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:
     """How much of the variance the components hold, and the features with the largest weights in each."""
     n, total = len(components.shares), _percent(float(components.shares.sum()))
     held = f"{total} of the variance of features in {n} component{'s' if n > 1 else ''}"
-    return held, _weights(archive.tessellation.space.names, components)
+    return held, _weights(archive.tessellation.space.titles, components)
 
 
 def _are_small(axes: Any) -> bool:
@@ -142,11 +141,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
-def _weights(names: tuple[str, ...], components: Components) -> str:
+def _weights(titles: tuple[str, ...], components: Components) -> str:
     """The features with the largest weights in each component, a line for each."""
     lines = ["largest weights of the components"]
     for i, axis in enumerate(components.axes):
         largest = np.argsort(-np.abs(axis), kind="stable")[:_NAMES_SHOWN]
         weights = [f"{axis[j]:+.2f}".replace("-", "\N{MINUS SIGN}") for j in largest]
-        lines.append(f"{i + 1}: " + ", ".join(f"{w} {short(names[j])}" for w, j in zip(weights, largest, strict=True)))
+        lines.append(f"{i + 1}: " + ", ".join(f"{w} {short(titles[j])}" for w, j in zip(weights, largest, strict=True)))
     return "\n".join(lines)

@@ -22,10 +22,10 @@ _NAMES_LISTED = 8  # in an error
 
 
 def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Sequence[str] | None = None) -> Any:
-    """Draw at most 2,000 elites, evenly taken from worst to best, the best on top; returns what a colour bar needs.
+    """Draw at most 2,000 elites, evenly sampled from worst to best, the best on top; returns what a colour bar needs.
 
     `features` are the axes, in this order; by default all, or the 24 that vary most. ValueError for a name that is not
-    a feature. Below the axes stands which features are missing, if any are.
+    a feature. Missing features are listed below the axes.
     """
     from matplotlib.collections import LineCollection
 
@@ -49,7 +49,7 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     )
     ax.add_collection(lines)
     ax.set(xlim=(-0.05, max(len(chosen) - 0.95, 0.05)), ylim=(-0.02, 1.02), ylabel="feature, scaled to [0, 1]")
-    shown = [short(names[j], 28) for j in chosen]
+    shown = [short(space.titles[j], 28) for j in chosen]
     turn = 90 if max(map(len, shown)) * len(shown) > 70 else 0
     ax.set_xticks(range(len(shown)), shown, rotation=turn, parse_math=False)
     for place, j in enumerate(chosen):
@@ -57,7 +57,7 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
         for k, label in enumerate(labels[:_LABELS_SHOWN]):
             at = (place, (k + 0.5) / len(labels))
             ax.annotate(short(label, 16), at, (3, 0), textcoords="offset points", fontsize=7, parse_math=False)
-    missing = [name for j, name in enumerate(names) if j not in set(chosen)]
+    missing = [title for j, title in enumerate(space.titles) if j not in set(chosen)]
     if missing:
         text = f"{len(chosen)} of {len(names)} features are shown"
         text += f", those that vary most; missing: {_listed(missing)}" if features is None else ""
@@ -65,6 +65,6 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     return lines
 
 
-def _listed(names: Sequence[str]) -> str:
-    said = [short(name, 28) for name in names[:_NAMES_SAID]]
-    return ", ".join(said) + (f" and {len(names) - _NAMES_SAID:,} more" if len(names) > _NAMES_SAID else "")
+def _listed(titles: Sequence[str]) -> str:
+    said = [short(title, 28) for title in titles[:_NAMES_SAID]]
+    return ", ".join(said) + (f" and {len(titles) - _NAMES_SAID:,} more" if len(titles) > _NAMES_SAID else "")

@@ -1,7 +1,7 @@
 """Plots for your own figures: each draws into matplotlib axes that you give, or into new ones, and returns the axes.
 
 What is drawn can be an archive, a run, a file or the folder of a run; of several runs, medians and quartiles are drawn.
-How things are drawn is in the modules beside this one.
+The drawing itself is in the modules beside this one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tesselite.archive.evaluation import Direction
 from tesselite.archive.figures import best_of
 from tesselite.assessment.expected_quality import ExpectedQuality, share
 from tesselite.assessment.scenarios import Assessment
+from tesselite.problems import by_name, is_built_in
 from tesselite.problems.problem import TRAINING
 from tesselite.report.archive_map import draw_niches
 from tesselite.report.colouring import Colouring
@@ -284,7 +285,7 @@ def best_performance(
     ax.set(xlim=(-0.6, len(settings) - 0.4), ylabel=with_unit(f"best fitness ({better} is better)", unit))
     ax.ticklabel_format(axis="y", useOffset=False)
     values = np.concatenate([bests[np.isfinite(bests)] / unit for row in table for bests in row])
-    if len(values) and values.min() < 0.5 * values.max():  # where zero is far away it would only squeeze the boxes
+    if len(values) and values.min() < 0.5 * values.max():  # a distant zero would only squeeze the boxes
         from_zero(ax, values)
     handles = [Patch(label=name, linewidth=0.6, **face) for (name, *_), face in zip(groups, faces, strict=True) if name]
     return _with_legend(ax, handles)
@@ -317,10 +318,16 @@ def _archive_of(source: Any) -> Archive:
         return source
     if _is_path(source):
         path = Path(source)
-        return run_archive(path)[0] if path.is_dir() else Archive.load(path)
+        return _archive_of_run(path) if path.is_dir() else Archive.load(path)
     if isinstance(found := getattr(source, "archive", None), Archive):  # a run, or a search
         return found
     raise ValueError(f"source: expected an archive, a run, a file or the folder of a run, got {source!r:.80}")
+
+
+def _archive_of_run(folder: Path) -> Archive:
+    """Its archive, with the titles of features if the problem is one of ours; a user's is not imported for them."""
+    name = RunFolder.open(folder).read().plan.problem
+    return run_archive(folder, by_name(name) if is_built_in(name) else None)[0]
 
 
 def _tessellation_of(source: Any) -> Tessellation:
@@ -434,5 +441,5 @@ def _with_legend(ax: Any, handles: Sequence[Any] | None = None) -> Any:
     """The axes, with a legend if anything in them has a label."""
     if handles or (handles is None and ax.get_legend_handles_labels()[1]):
         for text in ax.legend(**({"handles": handles} if handles else {}), frameon=False).get_texts():
-            text.set_parse_math(False)  # labels are the user's: a dollar sign in them begins no formula
+            text.set_parse_math(False)  # a dollar sign in a user's label does not begin a formula
     return ax

@@ -49,7 +49,7 @@ def principal_components(rows: Floats, n_components: int) -> Components:
     total = float(np.einsum("ij,ij->", centred, centred))
     least = max(_NO_SHARE * total, _NO_SHARE**2 * m * float(mean @ mean))
     for i, axis in enumerate(axes):
-        # Of weights that are equal but for rounding the first counts, so that every machine agrees on the sign.
+        # Of weights that are equal up to rounding the first counts, so that all machines agree on the sign.
         sizes = np.abs(axis)
         axis = axis * np.sign(axis[np.argmax(sizes >= sizes.max() * (1.0 - _SAME_WEIGHT))])
         places = centred @ axis
@@ -61,7 +61,7 @@ def principal_components(rows: Floats, n_components: int) -> Components:
 
 
 def most_varied(rows: Floats, most: int) -> list[int]:
-    """The columns of rows (m, d) with the largest variances, at most so many, in their own order."""
+    """The columns of rows (m, d) with the largest variances, at most `most`, in their own order."""
     if rows.shape[1] <= most:
         return list(range(rows.shape[1]))
     variances = rows.var(axis=0) if len(rows) else np.zeros(rows.shape[1])

@@ -33,21 +33,21 @@ def plot_run(
     An archive of more than two features is drawn twice, on parallel axes and by pairs of principal components. If
     niches grew, the bounds and the elites lost at each change are drawn, and, with two features, the niches. `features`
     selects the parallel axes; by default the features that vary most. `say` is called with the reason if something is
-    left out.
+    omitted.
     """
     folder = Path(folder)
     out = not_linked(folder / "figures") if out is None else Path(out)
     place = RunFolder.open(folder)
     plan = place.read().plan
-    archive, search = run_archive(folder)
-    if len(archive) and not archive.has_niches:
-        archive = in_niches(archive, len(archive))
-        say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     problem: Problem | None = None
     try:
         problem = problem_of(folder, plan)
     except ValueError as error:
         say(f"the pictures of {plan.problem} itself are left out: {error}")
+    archive, search = run_archive(folder, problem)
+    if len(archive) and not archive.has_niches:
+        archive = in_niches(archive, len(archive))
+        say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     files = []
     rows = place.read_progress()
     if rows:
@@ -61,7 +61,7 @@ def plot_run(
     changes = saved_changes(search)
     if changes:
         with figure(13.0, 3.4) as made:
-            draw_growth(made, changes, archive.tessellation.space.names, f"{plan.problem}: {plan.niches.label}")
+            draw_growth(made, changes, archive.tessellation.space.titles, f"{plan.problem}: {plan.niches.label}")
             files.append(save(made, out / f"growth.{kind}"))
         y_down = problem is not None and problem.y_down
         if pictures := place.read_pictures(len(changes)):

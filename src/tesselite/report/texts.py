@@ -9,12 +9,12 @@ import numpy as np
 
 from tesselite.base.terminal import short as short
 
-_MOST_DIGITS = 17  # more say nothing of a float64
+_MOST_DIGITS = 17  # more are meaningless for a float64
 _HUGE = 1e300  # matplotlib adds, subtracts and multiplies what it draws, which must not overflow
 
 
 def apart(values: Sequence[float]) -> list[str]:
-    """The values in four digits, or as many more as it takes until different values have different texts."""
+    """The values in four digits, or as many more as are needed to distinguish different values."""
     texts: list[str] = []
     for digits in range(4, _MOST_DIGITS + 1):
         texts = [f"{value + 0.0:.{digits}g}" for value in values]  # -0.0 + 0.0 is 0.0

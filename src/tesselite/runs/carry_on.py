@@ -1,6 +1,5 @@
-"""Carry a run on to the end of its budget: step by step, with progress, checkpoints and a clean stop on signals.
-
-What a run is and how it begins is in `run`; where its files are in `folder`.
+"""Continue a run to the end of its budget: step by step, with progress, checkpoints and a clean stop on signals. How a
+run begins is in `run`; its files are in `folder`.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was stopped by a signal after everything was saved; no `except Exception` takes it for an error."""
+    """The run was stopped by a signal after everything was saved; `except Exception` does not catch it."""
 
     def __init__(self, signal_number: int, folder: Path, advice: str) -> None:
         super().__init__(f"stopped by {signal.Signals(signal_number).name}; continue with: {advice}")
@@ -120,30 +119,30 @@ Progress = Callable[[Run], object]
 
 
 class RunDisplay:
-    """Who shows how a run goes on, as often as there is news, which depends on the clock. This one shows nothing."""
+    """Shows the progress of a run at each update, depending on the clock. This one shows nothing."""
 
     def preparing(self, what: str) -> None:
-        """Something that may take a while has begun."""
+        """A preparation that may take a while has begun."""
 
     def constructing(self, iteration: int, error: float) -> None:
-        """So many iterations of the construction of the tessellation are done."""
+        """This many iterations of the construction of the tessellation are done."""
 
     def searching(self, run: Run, evaluations: int) -> None:
-        """So many evaluations are finished, those of a batch on workers included that the archive does not have yet."""
+        """This many evaluations are finished, including those of a batch on workers that is not in the archive yet."""
 
 
 class Keeper:
-    """Where a run is kept as it goes on: nowhere. `InFolder` is the one that keeps it."""
+    """Stores a run as it proceeds: here nowhere; see `InFolder`."""
 
     def row(self, run: Run) -> None:
-        """Note how far the run has come."""
+        """Record the progress of the run."""
 
     def rows(self) -> list[dict[str, float | None]]:
-        """What was noted since the run began, or was last stopped."""
+        """The rows recorded since the run began, or was last stopped."""
         return []
 
     def make_room(self) -> None:
-        """Write what would grow in memory; called after each step."""
+        """Write data that would grow in memory; called after each step."""
 
     def save(self, run: Run) -> None:
         """Save all of it."""
@@ -153,7 +152,7 @@ class Keeper:
         return False
 
     def stop(self, run: Run, number: int) -> None:
-        """End the run after a signal: what it has found is all there is."""
+        """End the run after a signal; its archive is the result."""
         run.was_interrupted = True
         log.info("stopped by signal %d at %d evaluations", number, run.evaluations)
         notice(f"stopped by Ctrl-C after {run.evaluations:,} of {run.budget:,} evaluations")
@@ -182,7 +181,7 @@ class InFolder(Keeper):
         assert self.job.log is not None
         recorded = {(event["at"], event["fingerprint"]) for event in self.job.events.of(CHANGE)}
         for change in run.search.changes:
-            if (change.at, change.fingerprint) not in recorded:  # a run that was killed here has recorded it
+            if (change.at, change.fingerprint) not in recorded:  # recorded already by a run that was killed here
                 self.job.events.record(CHANGE, **asdict(change))
         self.job.log.sync()
         if self.history is not None:
@@ -204,7 +203,7 @@ class InFolder(Keeper):
         return time.perf_counter() - self._saved_at >= self.seconds
 
     def stop(self, run: Run, number: int) -> None:
-        """Raise how to go on."""
+        """Raise an error that says how to continue."""
         log.info("stopped by signal %d at %d evaluations", number, run.evaluations)
         raise Interrupted(number, self.place.path, run.plan.how_to_resume(self.place.path)) from None
 
@@ -218,7 +217,7 @@ def carry_on(
     progress: Progress | None = None,
     display: RunDisplay | None = None,
 ) -> Run:
-    """Spend what is left of the budget; whatever ends it early, what was found is saved first."""
+    """Spend the rest of the budget; results are saved before any early end."""
     keeper, display = keeper or Keeper(), display or RunDisplay()
     if run.evaluations >= run.budget:
         run.was_finished = True
@@ -227,7 +226,7 @@ def carry_on(
     log.info("%s %s: %d of %d evaluations, seed %d", verb, _named(run), run.evaluations, run.budget, run.plan.seed)
     display.preparing("preparing the search")
     _warm_up(run, job.threads, in_process=workers is None)
-    # Steps of the compiled loop end when the clock says so; those of all others are known beforehand.
+    # Steps of the compiled loop end by the clock; those of all others are known beforehand.
     by_clock = workers is None and runs_compiled(run.search, run.problem)
     between = _BetweenSteps(run, job, keeper, progress, display, by_clock=by_clock)
     execution.begin(job, workers)
@@ -245,7 +244,7 @@ def carry_on(
 
 
 class _BetweenSteps:
-    """What happens after each step: the run is noted, saved and shown, its callback called, and it may end early."""
+    """The work after each step: the run is recorded, saved and shown, its callback called, and it may end early."""
 
     def __init__(
         self,
@@ -268,7 +267,7 @@ class _BetweenSteps:
             run.stopped = run.plan.stall.reason(self._noted)  # killed before that was recorded
 
     def goes_on(self, received: list[int]) -> bool:
-        """Whether the run takes its next step; `received` has the signals that came so far."""
+        """Whether the run takes its next step; `received` lists the signals so far."""
         run, keeper = self.run, self.keeper
         keeper.make_room()
         stop_if_nothing_is_valid(run.search, run.problem, min(self.job.batch_size, run.budget))
@@ -281,7 +280,7 @@ class _BetweenSteps:
         if self.progress and self._calls.reached(run.evaluations) and _is_true(self.progress(run)):
             run.stopped = run.stopped or "the callback said so"
         if run.evaluations >= run.budget:
-            run.stopped = ""  # there is nothing left to stop
+            run.stopped = ""  # nothing is left to stop
         elif run.stopped:
             self.end_early()
         elif stopping:
@@ -289,7 +288,7 @@ class _BetweenSteps:
         return not (run.stopped or (stopping and run.evaluations < run.budget))
 
     def _note(self) -> None:
-        """A row of progress; the run stops where it has stalled."""
+        """A row of progress; the run stops if it has stalled."""
         self.keeper.row(self.run)
         if self.run.plan.stall:
             self._noted.append(progress_of(self.run.search))
@@ -319,7 +318,7 @@ def _named(run: Run) -> str:
 
 
 def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: Keeper) -> bool:
-    """One step of the search; False if there is none left."""
+    """One step of the search; False if none is left."""
     at = time.perf_counter()
     try:
         if next(steps, None) is None:
@@ -341,7 +340,7 @@ def _advance(run: Run, steps: Iterator[MapElites], received: list[int], keeper: 
 
 @contextmanager
 def _saved_on_failure(run: Run, keeper: Keeper) -> Iterator[None]:
-    """An error in the user's own variation or callback loses nothing."""
+    """Save the run if a user's variation or callback raises."""
     try:
         yield
     except WorkersLost:
@@ -354,7 +353,7 @@ def _saved_on_failure(run: Run, keeper: Keeper) -> Iterator[None]:
 
 
 def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
-    """Have everything compiled before the clock starts; calls no plain objective and no variation of the user's."""
+    """Compile everything before the clock starts, without calling users' Python functions."""
     from tesselite.emitters.cma_emitters import CmaMae
     from tesselite.problems.user_function import CompiledProblem
 
@@ -381,9 +380,8 @@ def _warm_up(run: Run, threads: int | None, in_process: bool) -> None:
 
 @contextmanager
 def _signals(job: Job) -> Iterator[list[int]]:
-    """A list that SIGINT and SIGTERM write themselves into, so that the batch can be finished; a second one kills.
-
-    A search in memory has nothing to save: SIGTERM does there what it always does.
+    """A list that collects SIGINT and SIGTERM, so that the batch can be finished; a second one kills. A search in
+    memory has nothing to save, so SIGTERM has its default effect.
     """
     in_folder = job.log is not None
     said = b"finishing the batch, then saving" if in_folder else b"finishing the batch"

@@ -1,4 +1,4 @@
-"""How runs show their progress: a live line on a terminal, one that changes in a notebook, plain lines elsewhere."""
+"""Progress of runs: a live line on a terminal, an updated line in a notebook, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOTEBOOK_SECONDS = 0.3
 
 @contextmanager
 def shown_run(quiet: bool, iterations: int | None = None) -> Iterator[RunDisplay | None]:
-    """A display of a run, or of a construction alone, which ends after so many iterations at the latest.
+    """A display of a run, or of a construction alone, which ends after this many iterations at most.
 
     A terminal has one live line: a spinner with what is being done before the search, then a bar. Elsewhere there are
     plain lines, now and then.
@@ -34,7 +34,7 @@ def shown_run(quiet: bool, iterations: int | None = None) -> Iterator[RunDisplay
 
 @contextmanager
 def shown_from_python(progress: Progress | bool | None) -> Iterator[tuple[Progress | None, RunDisplay | None]]:
-    """What a run that is started from Python calls, and how it shows itself.
+    """The callback and the display of a run that is started from Python.
 
     A function is called, and nothing shown. Otherwise a terminal has the live line and a notebook one that changes;
     True shows plain lines elsewhere, too, and False nothing at all.
@@ -59,7 +59,7 @@ def _in_notebook() -> bool:
 
 
 def _notebook_line() -> RunDisplay:
-    """One line of output in a notebook, replaced as the run goes on."""
+    """One line of output in a notebook, updated during the run."""
     from IPython.display import TextDisplayObject, display
 
     class Line(TextDisplayObject):  # type: ignore[misc]
@@ -164,7 +164,7 @@ def _live(iterations: int | None) -> Iterator[RunDisplay]:
     with Live(get_renderable=lambda: bars if bars.tasks else before, console=console, refresh_per_second=5) as live:
         yield Display()
         if not bars.tasks:
-            live.transient = True  # nothing to leave behind
+            live.transient = True  # leave nothing behind
 
 
 def _plain_lines(iterations: int | None) -> RunDisplay:

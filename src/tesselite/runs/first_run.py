@@ -1,6 +1,6 @@
 """The first run on a machine: another process compiles the search loop while this one makes the niches.
 
-Machine code is kept on disk, so whichever process compiles it first, the other finds it there.
+Machine code is kept on disk, so each process finds what the other has compiled.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ tl.illuminate(tl.problems.by_name(problem), variation=tl.variation.by_name(opera
 
 @contextmanager
 def compiling_beside(plan: Plan, problem: Problem) -> Iterator[Callable[[Tessellation], None]]:
-    """Have the loop compiled by another process if that saves time; call what is given once the niches are made."""
+    """Compile the loop in another process if that saves time; call the result once the niches are made."""
     other = _other_process(plan, problem)
 
     def wait(niches: Tessellation) -> None:
@@ -47,7 +47,7 @@ def compiling_beside(plan: Plan, problem: Problem) -> Iterator[Callable[[Tessell
 
 
 def _other_process(plan: Plan, problem: Problem) -> subprocess.Popen[bytes] | None:
-    """The process that compiles; None where there would be nothing to gain."""
+    """The process that compiles; None if that would not save time."""
     if plan.execution.kind != "in process" or available_threads() < 2:
         return None
     if plan.niches.job(problem.features, plan.seed) is None:

@@ -1,4 +1,4 @@
-"""The folder of a run: settings, progress, archive; written so that a crash at any moment loses nothing that counts.
+"""The folder of a run: settings, progress, archive; written so that a crash at any moment loses no results.
 
     settings.json       the plan: everything that is needed to run again
     events.jsonl        what has changed since: the budget, the tessellation that was made, workers that joined
@@ -10,7 +10,7 @@
     evaluations.log     results from workers that the archive does not have yet, or all of an asynchronous run
     failures.jsonl      what went wrong on workers, with the solutions
 
-Who runs what is in `tesselite.runs.run`.
+Runs themselves are in `tesselite.runs.run`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _PROGRESS_HEADER = ",".join((*PROGRESS, "check"))
 
 @dataclass
 class Stored:
-    """What a folder says about its run: the plan, the version of tesselite that wrote it, and what has happened."""
+    """The description of a run in its folder: the plan, the version of tesselite that wrote it, and the events."""
 
     planned: Plan
     version: str
@@ -80,7 +80,7 @@ class Stored:
 
     @property
     def plan(self) -> Plan:
-        """The plan as it stands now: with the larger budget and the other workers that it was resumed with."""
+        """The current plan: with the larger budget and the other workers of later resumes."""
         how = self.events.of(EXECUTION)
         return replace(
             self.planned,
@@ -113,9 +113,8 @@ def check_output(option: str, file: Path) -> None:
 
 
 def not_linked(path: Path) -> Path:
-    """A file, or a folder of files, that a command writes beside a run without being told where; ValueError if a link.
-
-    The folder may come from anybody, and the link lead to any file of the user's.
+    """The default place of a command's output beside a run; ValueError if it is a link. The folder may come from
+    anybody, and the link may lead to any file of the user.
     """
     for file in (path, *(path.iterdir() if path.is_dir() else ())):
         if file.is_symlink():
@@ -158,7 +157,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: Path) -> RunFolder:
-        """A new folder, or an empty one; ValueError if something is in it already."""
+        """A new or empty folder; ValueError if it is not empty."""
         folder = cls(path, new=True)
         if path.exists() and not path.is_dir():
             raise ValueError(f"{path}: expected a folder for the run, found a file")
@@ -170,7 +169,8 @@ class RunFolder:
         return folder
 
     def _check_free(self) -> None:
-        """ValueError unless a new run may live here; what a run left that was killed at its very start may stay."""
+        """ValueError unless a new run may use this folder; remains of a run that was killed at its start are
+        allowed."""
         if self.settings_file.exists():
             raise ValueError(
                 f"{self.path}: already contains a run; continue it with `tesselite resume "
@@ -200,7 +200,7 @@ class RunFolder:
         _locks.add(lock)
         try:
             if self._new:
-                self._check_free()  # again: another process may have come and gone before the lock was ours
+                self._check_free()  # again: another process may have used the folder before we got the lock
             remove_parts(self.path, *RUN_FILES)
         except BaseException:
             self.__exit__()
@@ -216,7 +216,7 @@ class RunFolder:
             self._lock = None
 
     def abandon_if_empty(self) -> None:
-        """Take back a run that failed before it saved anything, so that it can be started again once fixed."""
+        """Remove a run that failed before it saved anything, so that it can be started again once fixed."""
         if not self.archive_file.exists():
             remove_history(self.path)
             for name in RUN_FILES:
@@ -241,7 +241,7 @@ class RunFolder:
         write_atomically(self.settings_file, lambda part: part.write_text(text))
 
     def read(self) -> Stored:
-        """What the folder says about its run; ValueError if that cannot be read."""
+        """The description of the run; ValueError if it cannot be read."""
         file = self.settings_file
         try:
             about = json.loads(regular_bytes(file))
@@ -269,7 +269,8 @@ class RunFolder:
         return Stored(plan, version, Events(self.path / EVENTS_FILE))
 
     def bring_up_to_date(self, stored: Stored) -> Stored:
-        """Write what an older version stored as this one does; events first, since the old settings hold them, too."""
+        """Rewrite the files of an older version in the current format; events first, since the old settings contain
+        them."""
         if stored.events.file is None:
             stored = replace(stored, events=stored.events.written_to(self.path / EVENTS_FILE))
             self.write_plan(stored.planned)
@@ -290,7 +291,7 @@ class RunFolder:
         search.save(self.archive_file, embed=False)
 
     def write_pictures(self, search: MapElites) -> None:
-        """Write the pictures of changes that are not here yet, and remove those that are no longer kept."""
+        """Write missing pictures of changes, and remove those that are no longer kept."""
         folder = not_linked(self.path / PICTURES)
         if search.pictures:
             try:
@@ -328,13 +329,13 @@ class RunFolder:
     # -- progress --------------------------------------------------------------------------------------------------
 
     def read_progress(self) -> list[dict[str, float | None]]:
-        """The rows of progress.csv; a last row that was cut off is left out."""
+        """The rows of progress.csv; a truncated last row is left out."""
         if not self.progress_file.exists():
             return []
         text = regular_bytes(self.progress_file).decode(errors="replace")
         header, *lines = text[: text.rfind("\n") + 1].split("\n")[:-1] or [text]
         checked = header == _PROGRESS_HEADER
-        if not checked and header != ",".join(PROGRESS):  # as versions before wrote it
+        if not checked and header != ",".join(PROGRESS):  # as earlier versions wrote it
             raise ValueError(f"{self.progress_file}: damaged or foreign; expected the columns {', '.join(PROGRESS)}")
         rows: list[dict[str, float | None]] = []
         check = zlib.crc32(header.encode())
@@ -379,15 +380,13 @@ class RunFolder:
 
 
 def _locked(lock: IO[str]) -> bool:
-    """Lock an open file for this process alone; False if another still has it after several tries.
-
-    Who only looks whether a run is alive (`tesselite watch`) holds the lock for an instant; a run that starts in this
-    instant waits for it.
+    """Lock an open file for this process; False if another still has it after several tries. A process that checks
+    whether a run is active (`tesselite watch`) holds the lock for an instant, so a starting run retries.
     """
     try:
         import fcntl
     except ImportError:
-        return True  # no such locks on this system: two processes in one folder are the user's own risk
+        return True  # no such locks on this system: two processes in one folder are at the user's risk
     for pause in (*_PAUSES, None):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -402,7 +401,7 @@ def _locked(lock: IO[str]) -> bool:
 
 
 def _unlock(lock: IO[str]) -> None:
-    """Give the lock back by hand: closing the file is not enough if a process that was forked meanwhile has it, too."""
+    """Release the lock explicitly: closing the file is not enough if a forked process has it, too."""
     with suppress(ImportError, OSError):
         import fcntl
 
@@ -413,7 +412,7 @@ _locks: set[IO[str]] = set()
 
 
 def _leave_locks() -> None:
-    """In a process that was forked: let go of locks, or a run would seem active as long as its executor's workers live.
+    """In a process that was forked: release locks, or a run would seem active as long as its executor's workers live.
 
     The lock itself stays, since the parent holds it.
     """
@@ -436,7 +435,7 @@ def progress_of(search: MapElites) -> dict[str, Any]:
 
 
 def _check_cell(check: int) -> str:
-    return f"x{check:08x}"  # no program takes it for a number
+    return f"x{check:08x}"  # which no program parses as a number
 
 
 def _cell(value: float | None) -> str:

@@ -121,7 +121,7 @@ def _read(path: Path, space: SolutionSpace) -> Rows:
 
 
 def _from_parquet(path: Path, space: SolutionSpace) -> Rows:
-    """An archive of ours, or anybody's table with a column for each value or a list column `solution`."""
+    """Our archive, or any table with a column for each value or a list column `solution`."""
     table, about = read_parquet(path, foreign=True)
     if about and not is_intact(about, columns_of(table), older=True):
         raise ValueError("damaged (its content is not what was written)")

@@ -1,8 +1,8 @@
 """Plan: what a run is, in one frozen record, and its JSON.
 
 `illuminate`, `tesselite run`, settings.json, `resume`, the page and the paper's studies all read this record. It holds
-names and numbers only: the problem and the tessellation that they stand for are handed over beside it. A running search
-never changes its plan; what changes as a run goes on is in `execution.events`.
+names and numbers only: the problem and the tessellation are passed separately. A running search never changes its plan;
+changes during a run are in `execution.events`.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
-_OPTIONAL = ("start", "records", "stall", "history")  # parts of a plan that a file has only if there are some
+_OPTIONAL = ("start", "records", "stall", "history")  # parts of a plan that are optional in a file
 _ISLANDS_HISTORY = 10**9  # bytes
 VARY = "vary"  # what a space of solutions does itself
-_NEEDS_NO_MEMORY = {  # executions, and why an emitter that learns cannot be there
+_NEEDS_NO_MEMORY = {  # executions, and why they do not support an emitter that learns
     Asynchronous.kind: "which asks for more before all results of a batch are known",
     Islands.kind: "where each island would learn on its own",
 }
@@ -94,14 +94,14 @@ class Plan:
         start: Any = None,
         history: bool = False,
     ) -> Plan:
-        """The plan to search this problem; ValueError for what does not make sense, before anything is done."""
+        """The plan to search this problem; ValueError for invalid settings, before anything is done."""
         evaluations = checked_count("evaluations", budget.evaluations)
         initial, seed = checked_count("initial", budget.initial), checked_seed(seed)
         known = None if start is None else Start.of(start, problem.solutions)
         if known and known.n > evaluations:
             raise ValueError(f"start: expected at most {evaluations} solutions, the whole budget, got {known.n}")
         niches = niches.checked(problem.features, seed)
-        # Before there are niches: whatever is wrong with the options of the search shows now.
+        # Before niches are made: errors in the options of the search are reported now.
         trial = search_for(problem, Provisional(problem.features), emitter, initial, seed)
         for way, why in _NEEDS_NO_MEMORY.items():
             if execution.kind == way and not getattr(trial.emitter, way):
@@ -136,7 +136,7 @@ class Plan:
 
     @property
     def is_own(self) -> bool:
-        """Whether the variation or the emitter is the user's, so that it has to be given again."""
+        """Whether the variation or the emitter is the user's and must be passed again."""
         return self.emitter in (OWN, OWN_EMITTER)
 
     def search(
@@ -203,7 +203,7 @@ class Plan:
         return has_name(self.problem) and not self.is_own
 
     def command(self, folder: Path) -> str:
-        """The command that gives this run again, or why there is none."""
+        """The command that repeats this run, or why there is none."""
         if not self.has_command:
             kind = "variation" if self.emitter == OWN else "emitter"
             own = f"a {kind} of its own" if self.is_own else f"{self.problem}, which cannot be imported"
@@ -218,7 +218,7 @@ class Plan:
         return shlex.join([*words, *self.execution.command(), "--seed", str(self.seed), "--out", str(folder)])
 
     def how_to_resume(self, folder: Path) -> str:
-        """What to type to continue the run: a command, or Python where the problem or its variation has no name."""
+        """How to continue the run: a command, or Python if the problem or its variation has no name."""
         if self.has_command:
             return shlex.join(["tesselite", "resume", str(folder), *self.execution.resume_options()])
         again = {OWN: ", variation=...", OWN_EMITTER: ", emitter=..."}.get(self.emitter, "")
@@ -245,7 +245,7 @@ def _batch_size(given: float | None, emitter: Emitter) -> int:
 
 
 def _check_islands_history(islands: Islands, kind: RowKind) -> None:
-    """ValueError if what islands evaluate between exchanges takes more memory than they may have."""
+    """ValueError if the evaluations of islands between exchanges exceed their memory."""
     between = islands.n * (islands.exchange or 0) * kind.n_bytes
     if between > _ISLANDS_HISTORY:
         raise ValueError(
@@ -280,7 +280,7 @@ def search_for(
 
 
 def fingerprint(problem: Problem) -> str:
-    """A digest of what solutions, features and fitness are: a problem that changed cannot continue a run."""
+    """A digest of the definition of solutions, features and fitness: a changed problem cannot continue a run."""
     solutions, features = problem.solutions, problem.features
     scales = sorted((name, scale.name) for name, scale in features.scales.items())
     kind = type(solutions).__name__, solutions.width, solutions.dtype.str

@@ -1,4 +1,4 @@
-"""The problem of a run: what tells it from others, and how it, its niches and its archive are found again."""
+"""The problem of a run: identifying it, and loading it, its niches and its archive."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tesselite.tessellation.protocol import Tessellation
 
 
 def problem_of(folder: Path, plan: Plan, *, asked: bool = False) -> Problem:
-    """The problem that a run's plan names; ValueError if it is not to be found, or not the run's any more.
+    """The problem that a run's plan names; ValueError if it is not found, or no longer the run's.
 
-    Importing a module runs it, and the folder of a run may come from anybody. So it is imported only if that is what
-    was `asked` for, or if this user has agreed to it: by running a problem of this name from the same file.
+    Importing a module runs it, and the folder of a run may come from anybody. So it is imported only if that was
+    `asked` for, or if this user has agreed to it: by running a problem of this name from the same file.
     """
     if not has_name(plan.problem):
         raise ValueError(
@@ -42,7 +42,7 @@ def unagreed_file(plan: Plan) -> str | None:
 
 
 def _imports(plan: Plan) -> list[tuple[str, str]]:
-    """What a run imports by name from the user's modules: a text to agree to, and the file, for each."""
+    """What a run imports by name from users' modules: a text to agree to, and the file, for each."""
     names = [plan.problem] if has_name(plan.problem) and not is_built_in(plan.problem) else []
     names += [operator] if (operator := imported_operator(plan.emitter)) else []
     names += [plan.niches.imported] if plan.niches.imported else []
@@ -108,7 +108,8 @@ def stored_tessellation(place: RunFolder, stored: Stored, problem: Problem) -> T
 def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, dict[str, Any] | None]:
     """The archive that a run has saved and the state of its search; ValueError if it has saved none yet.
 
-    The problem is looked for only where it is needed: a file cannot hold scales of the user's own.
+    A given problem adds the titles of its features. Without one, it is looked up only if the features have scales of
+    the user's own, which a file cannot hold.
     """
     place = RunFolder.open(folder)
     if not place.archive_file.exists():
@@ -117,4 +118,7 @@ def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, 
     if own_scales(place.archive_file):
         stored = place.read()
         niches = stored_tessellation(place, stored, problem or problem_of(folder, stored.plan))
-    return load_checkpoint(place.archive_file, niches)
+    archive, search = load_checkpoint(place.archive_file, niches)
+    if problem is not None:
+        archive.tessellation.space.titled(problem.features)
+    return archive, search

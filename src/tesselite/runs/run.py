@@ -1,6 +1,5 @@
-"""Run a search as planned, in memory or in a folder; resume it after any end; replay it from its log.
-
-The loop around the search is in `carry_on`, the record of what a run is in `plan`, the files in `folder`.
+"""Run a search as planned, in memory or in a folder; resume it after any end; replay it from its log. The loop around
+the search is in `carry_on`, the plan of a run in `plan`, the files in `folder`.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ CHECKPOINT_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is carried out here and now: nothing of this decides its result."""
+    """How a run is executed: none of this affects its result."""
 
     threads: int | None = None
     checkpoint_seconds: float = CHECKPOINT_SECONDS
@@ -211,7 +210,7 @@ def _archive_of(function: Callable[_P, Run]) -> Callable[_P, Archive]:
 
 
 illuminate = _archive_of(run)
-"""`run`, for those who want nothing but the archive."""
+"""`run`, returning the archive only."""
 
 
 def start_run(
@@ -245,7 +244,7 @@ def start_run(
 
 @contextmanager
 def _abandoned_if_empty(place: RunFolder, problem: Problem) -> Iterator[None]:
-    """Leave no folder behind an error before the first result."""
+    """Remove the folder after an error before the first result."""
     try:
         yield
     except Exception as error:
@@ -258,7 +257,7 @@ def _abandoned_if_empty(place: RunFolder, problem: Problem) -> Iterator[None]:
 
 
 def _begun(place: RunFolder, plan: Plan, problem: Problem, workers: Workers | None) -> Stored:
-    """Write the plan, and what it holds that is not a name or a number, into the folder."""
+    """Write the plan, and its arrays, into the folder."""
     plan.niches.check_storable()
     if plan.niches.known_fingerprint:
         place.write_tessellation(plan.niches.tessellate(problem.features, plan.seed))
@@ -270,7 +269,7 @@ def _begun(place: RunFolder, plan: Plan, problem: Problem, workers: Workers | No
 
 
 def _niches(place: RunFolder, stored: Stored, problem: Problem, options: Options) -> Tessellation:
-    """The tessellation of a run, constructed if that is still to do; a crash loses nothing, the plan is on disk."""
+    """The tessellation of a run, constructed if needed; a crash loses nothing, the plan is on disk."""
     if stored.niches_fingerprint is not None:
         return stored_tessellation(place, stored, problem)
     niches = options.tessellate(stored.plan, problem)
@@ -280,7 +279,7 @@ def _niches(place: RunFolder, stored: Stored, problem: Problem, options: Options
 
 
 def _history(place: RunFolder, plan: Plan, search: MapElites) -> HistoryFolder | None:
-    """Where every evaluation of the search from now on goes, if the plan says so; nothing is written yet."""
+    """The history of the search from now on, if the plan keeps one; nothing is written yet."""
     if not plan.history:
         return None
     history = HistoryFolder(place.path, RowKind.of(search.archive), search.evaluations)
@@ -298,7 +297,7 @@ def _in_folder(
     execution: Execution | None = None,
     history: HistoryFolder | None = None,
 ) -> Run:
-    """Carry on in a folder, from wherever the search is."""
+    """Continue in a folder, from the current state of the search."""
     plan = stored.plan
     agree_to(plan)
     execution = execution or plan.execution
@@ -321,7 +320,7 @@ def _in_folder(
 
 @dataclass(frozen=True)
 class Changes:
-    """What is to be different when a run is resumed, and what the user has to give again; None for nothing."""
+    """Changes to a resumed run, and the user's objects that must be passed again; None for none."""
 
     evaluations: float | None = None
     variation: Variation | None = None
@@ -461,7 +460,7 @@ def _checked_problem(place: RunFolder, plan: Plan, given: Problem | None, *, ask
 def _again(
     place: RunFolder, plan: Plan, problem: Problem, variation: Variation | None, emitter: Emitter | None
 ) -> Emitter | None:
-    """What the user has to give again, because a file cannot hold it; None where the plan says all."""
+    """What the user must pass again, because a file cannot hold it; None if the plan suffices."""
     kind, given = ("emitter", emitter) if plan.emitter == OWN_EMITTER else ("variation", variation)
     if plan.is_own:
         if given is None:
@@ -480,7 +479,7 @@ def _again(
 
 
 def _save_the_end(search: MapElites, place: RunFolder, history: HistoryFolder | None) -> None:
-    """Write what a run that has spent its budget could not write any more."""
+    """Write what a run that has spent its budget could not write."""
     if history is not None:
         history.cut()
         history.save()

@@ -1,4 +1,4 @@
-"""Stall: when a run stops before its budget is spent, because it does not get anywhere any more."""
+"""Stall: when a run stops before its budget is spent, because it no longer improves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RISE = 0.01
 class Stall:
     """Stop if neither coverage nor QD score has risen by a share `rise` in the last `patience` evaluations.
 
-    Where no QD score says how good the elites are (no floor, or one that none is better than), only coverage counts.
+    Without a meaningful QD score (no floor, or no elite better than it), only coverage counts.
     Both are looked at where rows of progress.csv are written, at about 200 numbers of evaluations known beforehand.
     """
 
@@ -33,7 +33,7 @@ class Stall:
     def reason(self, history: Sequence[Mapping[str, float | None]]) -> str:
         """Why to stop after these rows of progress; empty if there is no reason."""
         now = history[-1]
-        if not now["coverage"]:  # niches that are yet to be made
+        if not now["coverage"]:  # niches that do not exist yet
             return ""
         earlier = [row for row in history if (row["evaluations"] or 0) <= (now["evaluations"] or 0) - self.patience]
         if not earlier:
@@ -57,7 +57,7 @@ class Stall:
 
 
 def stall_of(patience: float | None, rise: float | None) -> Stall | None:
-    """What these options ask for; ValueError where one of them would be ignored."""
+    """The rule of these options; ValueError if one of them would be ignored."""
     if patience is None:
         if rise is not None:
             raise ValueError("rise: only valid together with patience")

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from tesselite.problems.user_function import CompiledProblem
     from tesselite.search.map_elites import MapElites
 
-# What the leader says of a round: whether strategies learn, whether they sample, and how many elites there are.
+# The leader's flags for a round: whether strategies learn, whether they sample, and the number of elites.
 _LEARN, _SAMPLE, _ELITES = MESSAGE, MESSAGE + 1, MESSAGE + 2
 
 
@@ -134,7 +134,7 @@ def _evaluate(i: int, batch: int, parts: Any, scratch: Any, generation: Any) -> 
 
 @part()
 def _insert(rule: Any, generation: Any, elites: Any, annealed: Any, stretch: Any) -> None:
-    """Insert all samples in order, judge them by their thresholds, and add up what the chunks have counted."""
+    """Insert all samples in order, judge them by their thresholds, and add up the counts of the chunks."""
     candidates, counts = generation.candidates, stretch.counts
     n = candidates.niches.shape[0]
     first = stretch.first + counts[DONE]
@@ -172,7 +172,7 @@ def _advance(
     solutions: Any,
     control: Any,
 ) -> None:
-    """Let strategy i learn from its last samples, draw new ones and evaluate them, as the leader said."""
+    """Let strategy i learn from its last samples, draw new ones and evaluate them, by the leader's flags."""
     if control[_LEARN] != 0 and not update_one(
         setting, stack, i, scratch.work, generation.classes, generation.values, generation.parents[i]
     ):
@@ -200,10 +200,9 @@ def _run_generations(
     annealed: Any,
     stretch: Any,
 ) -> None:
-    """The loop, on each thread of the crew. Who leads offers strategies and inserts their samples; all work on them.
-
-    A thread takes the strategies of its own first, then what others have left, from the end, where they come last. In
-    the last round strategies only learn.
+    """The loop, on each thread of the crew. The leader offers strategies and inserts their samples; all threads work on
+    them. A thread takes its own strategies first, then those that others have left, from the end. In the last round
+    strategies only learn.
     """
     control, counts, tickets = stretch.control, stretch.counts, stretch.tickets
     k, n = stack.sigma.shape[0], generation.signed.shape[0]
@@ -229,7 +228,7 @@ def _run_generations(
                     _advance(i, parts, setting, stack, key, scratch, generation, solutions, control)
                     report_done(control)
         if leads:
-            if not wait_until_done(control, k):  # somebody failed
+            if not wait_until_done(control, k):  # another thread failed
                 return
             if not goes_on:
                 dismiss(control)
@@ -242,7 +241,7 @@ def _run_generations(
 
 
 def runs(search: MapElites) -> bool:
-    """Whether this loop knows the search's parts: CMA-MAE, linear features, niches that a block finds."""
+    """Whether this loop supports the search's parts: CMA-MAE, linear features, niches that a block finds."""
     from tesselite.emitters.cma_emitters import CmaMae  # here, or its changes would have kernels compiled again
 
     return type(search.emitter) is CmaMae and finds_niches(search)
@@ -294,7 +293,7 @@ class CompiledGenerations:
         )
 
     def can_run(self, evaluations: int) -> bool:
-        """Whether there are whole generations to do, from thresholds that no elite can change, and none is kept."""
+        """Whether there are whole generations to do, with thresholds that no elite can change, and no history."""
         emitter = self._emitter
         return (
             self._search.history is None
@@ -311,11 +310,12 @@ class CompiledGenerations:
             evaluations -= self._stretch(evaluations, least)
 
     def compile(self) -> None:
-        """Have the loop compiled; nothing is evaluated."""
+        """Compile the loop; nothing is evaluated."""
         self._stretch(0, 0.0)
 
     def _stretch(self, evaluations: int, least: float) -> int:
-        """Generations while there is room for another, all noted before Ctrl-C counts; how many evaluations."""
+        """Generations while there is room for another; Ctrl-C is deferred until all are recorded. Returns the
+        evaluations."""
         search, archive, emitter, made = self._search, self._archive, self._emitter, self._state
         n, thresholds = emitter.batch_size, emitter.thresholds
         with uninterrupted(), archive.one_at_a_time:
@@ -342,7 +342,7 @@ class CompiledGenerations:
             )
             try:
                 run_crew(_run_generations, self._pool, first, others, control)
-            finally:  # what was inserted is noted
+            finally:  # what was inserted is recorded
                 archive.note_filled(int(counts[ROWS]))
                 thresholds.note_filled(int(annealed.n[0]))
             emitter.forget_samples()

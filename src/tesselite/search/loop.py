@@ -1,7 +1,7 @@
 """The compiled search loop: batches of breeding, evaluation and look-up on all cores, insertion in order.
 
 It does what `MapElites.ask`, `Problem.evaluate` and `MapElites.tell` do, bit for bit, for problems whose objective is
-machine code (see `compiled.blocks`); everything else runs through those. Results depend neither on the number of
+machine code (see `compiled.blocks`); everything else uses those methods. Results depend neither on the number of
 threads nor on where a stretch of batches is cut.
 """
 
@@ -48,7 +48,7 @@ _REASONS = {_BAD_FITNESS: FITNESS_NOT_FINITE, _BAD_FEATURES: FEATURES_NOT_FINITE
 
 
 class Parts(NamedTuple):
-    """What a search is made of: addresses of its three blocks, and what they and the rule need beside rows."""
+    """The parts of a search: addresses of its three blocks, and what they and the rule need besides rows."""
 
     variation: int
     selection_key: np.uint64
@@ -66,7 +66,7 @@ class Parts(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a thread works in: a chunk of rows on its way from parents to candidates."""
+    """A thread's scratch memory: a chunk of rows between parents and candidates."""
 
     brood: Brood  # its children are the candidates' solutions
     candidates: elitism.Candidates
@@ -88,7 +88,7 @@ class Batch(NamedTuple):
 
 
 class Evaluated(NamedTuple):
-    """All rows of a stretch in order, for who keeps every evaluation."""
+    """All rows of a stretch in order, for the history."""
 
     fitness: Floats
     features: Floats
@@ -122,7 +122,7 @@ def _evaluate(n: int, first: int, n_rows: int, parts: Any, scratch: Any) -> bool
 def locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
     """Find the niches of n evaluated rows; count those that are invalid or out of bounds.
 
-    A row whose niche is not one of the tessellation's is counted and goes no further.
+    A row whose niche is not one of the tessellation's is counted and dropped.
     """
     fitness, features, niches = scratch.candidates.fitness, scratch.candidates.features, scratch.candidates.niches
     unit, status, low, high, per_unit = scratch.unit, scratch.status, parts.low, parts.high, parts.per_unit
@@ -143,7 +143,7 @@ def locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
                 status[i] = _BAD_FEATURES if np.isfinite(fitness[i]) else _BAD_FITNESS
             tallies[chunk, status[i]] += 1
             for j in range(d):
-                unit[i, j] = 0.0  # looked up all the same, never used
+                unit[i, j] = 0.0  # looked up anyway, never used
         elif outside:
             for j in range(refused.shape[1]):
                 x = features[i, j]
@@ -167,7 +167,7 @@ def locate(n: int, parts: Any, scratch: Any, batch: Any, chunk: int) -> None:
 def _keep_promising(n: int, start: int, rule: Any, elites: Any, scratch: Any, batch: Any) -> int:
     """Copy those of n rows that beat the elites, as they are before the batch, to the batch's rows from `start`.
 
-    The others, nearly all in the end, need not wait for the insertion in order. Returns how many were copied.
+    The others, nearly all later in a run, need no insertion in order. Returns how many were copied.
     """
     promising, places = scratch.promising, batch.places
     found = elitism.find_promising(n, rule, scratch.candidates, scratch.status, elites, promising)
@@ -179,7 +179,7 @@ def _keep_promising(n: int, start: int, rule: Any, elites: Any, scratch: Any, ba
 
 @part()
 def _note(n: int, start: int, scratch: Any, evaluated: Any) -> None:
-    """Copy n rows, whatever they are worth, to the stretch's rows from `start`."""
+    """Copy all n rows to the stretch's rows from `start`."""
     rows, status, all_fitness, all_status = scratch.candidates, scratch.status, evaluated.fitness, evaluated.status
     for i in range(n):
         all_fitness[start + i] = rows.fitness[i]
@@ -190,7 +190,7 @@ def _note(n: int, start: int, scratch: Any, evaluated: Any) -> None:
 
 @part()
 def clear_tally(chunk: int, batch: Any) -> None:
-    """Begin to count a chunk's rows."""
+    """Reset the counts of a chunk."""
     for k in range(N_COUNTS):
         batch.tallies[chunk, k] = 0
     for j in range(batch.refused.shape[1]):
@@ -199,7 +199,7 @@ def clear_tally(chunk: int, batch: Any) -> None:
 
 @part()
 def add_tally(chunk: int, batch: Any, counts: Any, refused: Any) -> None:
-    """Add what a chunk has counted to the counts of the stretch."""
+    """Add a chunk's counts to those of the stretch."""
     for k in range(_BAD_FITNESS, NO_NICHE + 1):
         counts[k] += batch.tallies[chunk, k]
     for j in range(len(refused)):
@@ -208,7 +208,7 @@ def add_tally(chunk: int, batch: Any, counts: Any, refused: Any) -> None:
 
 @part()
 def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, counts: Any, refused: Any) -> None:
-    """Insert the promising rows of the batch in order, as `Archive.add`, and add up what the chunks have counted."""
+    """Insert the promising rows of the batch in order, as `Archive.add`, and add up the counts of the chunks."""
     candidates, places, tallies = batch.candidates, batch.places, batch.tallies
     for chunk in range(n_chunks):
         add_tally(chunk, batch, counts, refused)
@@ -222,9 +222,8 @@ def _insert(n_chunks: int, first: int, rule: Any, batch: Any, elites: Any, count
 
 @kernel(allocates=False)
 def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any, stretch: Any, evaluated: Any) -> None:
-    """The loop, on each thread of the crew. Who leads offers batches and inserts their results; all work on them.
-
-    Without `evaluated`, None, it is compiled as if nobody could keep all rows: a test in each chunk took 5 %.
+    """The loop, on each thread of the crew. The leader offers batches and inserts their results; all threads work on
+    them. If `evaluated` is None, it is compiled without the history: a test in each chunk took 5 %.
     """
     control, counts, tallies = stretch.control, stretch.counts, batch.tallies
     count, n_chunks, spins = 0, 0, 0
@@ -256,7 +255,7 @@ def _run_batches(leads: bool, parts: Any, scratch: Any, batch: Any, elites: Any,
             spins = 0
             chunk = claim(control)
         if leads:
-            if not wait_until_done(control, n_chunks):  # somebody failed
+            if not wait_until_done(control, n_chunks):  # another thread failed
                 return
             _insert(n_chunks, control[MESSAGE + 1], parts.rule, batch, elites, counts, stretch.refused)
             counts[DONE] += count
@@ -277,7 +276,8 @@ def finds_niches(search: MapElites) -> bool:
 
 
 def runs(search: MapElites) -> bool:
-    """Whether the loop knows this search's parts: a compiled operator, linear features, niches that a block finds."""
+    """Whether the loop supports this search's parts: a compiled operator, linear features, niches that a block
+    finds."""
     from tesselite.emitters.uniform_parents import Uniform  # here, or its changes would have kernels compiled again
 
     return (
@@ -286,7 +286,7 @@ def runs(search: MapElites) -> bool:
 
 
 def check_problem(search: MapElites, problem: CompiledProblem) -> None:
-    """ValueError unless the problem's solutions, features and records are like the search's."""
+    """ValueError unless the problem's solutions, features and records match the search's."""
     space, width = search.archive.tessellation.space, search.archive.width
     if (width, space.n) != (problem.solutions.width, problem.features.n):
         raise ValueError(
@@ -322,7 +322,7 @@ def parts_of(
 
 
 def note_counts(search: MapElites, counts: Ints, refused: Ints) -> None:
-    """Enter what a stretch of batches has counted into the search and its archive."""
+    """Add the counts of a stretch of batches to the search and its archive."""
     archive = search.archive
     archive.out_of_bounds += int(counts[OUT_OF_BOUNDS])
     reasons = {reason: int(counts[status]) for status, reason in _REASONS.items()}
@@ -333,7 +333,7 @@ def note_counts(search: MapElites, counts: Ints, refused: Ints) -> None:
 
 
 def check_niches(search: MapElites, counts: Ints) -> None:
-    """ValueError if the tessellation has given a niche that is not one of its own."""
+    """ValueError if the tessellation has returned a niche that does not exist."""
     if counts[NO_NICHE]:
         raise ValueError(
             f"tessellation: expected niches from 0 to {search.archive.n_niches - 1}, got others for "
@@ -344,7 +344,7 @@ def check_niches(search: MapElites, counts: Ints) -> None:
 def run_crew(kernel: Any, pool: ThreadPoolExecutor | None, first: Any, others: Any, control: Any) -> None:
     """Call kernel(True, *first) here and kernel(False, *other) on a thread for each of the others, until all are done.
 
-    Whoever fails, nobody waits for ever; the first error is raised.
+    If one fails, no thread waits forever; the first error is raised.
     """
     helping: list[Future[None]] = []
     try:
@@ -361,7 +361,7 @@ def run_crew(kernel: Any, pool: ThreadPoolExecutor | None, first: Any, others: A
 
 
 def new_candidates(solutions: Floats, n_columns: int) -> elitism.Candidates:
-    """Room for as many rows as solutions; NaN and -1 everywhere, so that reading what was never written shows."""
+    """Room for as many rows as solutions; NaN and -1 everywhere, so that reading unwritten values is noticed."""
     n = len(solutions)
     return elitism.Candidates(
         niches=np.full(n, -1, np.int64),
@@ -390,7 +390,7 @@ class CompiledLoop:
         self._search = search
         self._archive = search.archive
         self._batch_size = batch_size
-        # More threads than chunks would only wait.
+        # More threads than chunks would be idle.
         self._helpers = min(threads, (batch_size + CHUNK - 1) // CHUNK) - 1
         self._pool = ThreadPoolExecutor(self._helpers) if self._helpers else None
         self._parts = parts_of(search, problem, emitter.variation.address, emitter.selection_key)
@@ -423,7 +423,7 @@ class CompiledLoop:
         return Evaluated(history.fitness[n:], history.columns[n:], solutions[n:], np.zeros(evaluations, np.int64))
 
     def _keep(self, rows: Evaluated, n: int) -> None:
-        """Have the n rows of a stretch kept, with the reasons that `Archive.add` would give."""
+        """Keep the n rows of a stretch, with the reasons that `Archive.add` would give."""
         history = self._search.history
         assert history is not None
         d, records = self._archive.tessellation.space.n, self._archive.records
@@ -439,7 +439,7 @@ class CompiledLoop:
         history.count(self._search.evaluations, n, reasons)
 
     def can_run(self, evaluations: int) -> bool:
-        """Whether it can spend so many."""
+        """Whether it can spend this many evaluations."""
         return True
 
     def run(self, evaluations: int) -> None:
@@ -448,7 +448,8 @@ class CompiledLoop:
             evaluations -= self._stretch(evaluations)
 
     def _stretch(self, evaluations: int) -> int:
-        """Batches while the archive has room for another, all noted before Ctrl-C counts; how many evaluations."""
+        """Batches while the archive has room for another; Ctrl-C is deferred until all are recorded. Returns the
+        evaluations."""
         search, archive = self._search, self._archive
         with uninterrupted(), archive.one_at_a_time:
             archive.reserve(max(self._batch_size, len(archive)))
@@ -473,7 +474,7 @@ class CompiledLoop:
             try:
                 helpers = [(self._parts, other, *task) for other in others]
                 run_crew(_run_batches, self._pool, (self._parts, first, *task), helpers, control)
-            finally:  # what was inserted is noted
+            finally:  # what was inserted is recorded
                 archive.note_filled(int(counts[ROWS]))
             if evaluated is not None:
                 self._keep(evaluated, int(counts[DONE]))

@@ -1,7 +1,6 @@
-"""Pictures of the niches right after changes: the archive as it was then, without its solutions.
-
-They are taken where two features can be drawn. At most twelve are kept, evenly over the changes: when there are more,
-every second one goes, so that what is kept does not depend on interruptions.
+"""Pictures of the niches right after changes: the archive at that time, without its solutions. They are taken for two
+features only. At most twelve are kept, evenly over the changes: when there are more, every second one is removed, so
+that the choice does not depend on interruptions.
 """
 
 from __future__ import annotations

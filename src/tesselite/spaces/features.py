@@ -20,7 +20,7 @@ from tesselite.spaces.axes import Labels, Periodic
 from tesselite.spaces.variables import Variable
 
 Bounds = tuple[float | None, float | None] | None
-"""(low, high) of a feature; None where nobody knows."""
+"""(low, high) of a feature; None where unknown."""
 Axis = Bounds | Periodic | Labels
 Sampler = Callable[[int, np.random.Generator], Floats]
 
@@ -35,7 +35,7 @@ class Scale:
 
 
 LOG = Scale("log", np.log, np.exp)
-_OPEN = sys.float_info.max  # stands for a bound that is not known while the others are checked
+_OPEN = sys.float_info.max  # stands for an unknown bound while the others are checked
 
 
 class FeatureSpace:
@@ -48,7 +48,8 @@ class FeatureSpace:
     and replaces uniform sampling where only a part of the box makes sense (a robot's drivable trajectories, say).
     `outside` says what happens to a solution whose features lie outside the bounds: "nearest" (it goes to the nearest
     niche, and is counted) or "refuse" (it is invalid), for all features or by name, as in {"stress": "refuse"}. A
-    periodic feature has no outside; anything that is not a label is always refused.
+    periodic feature has no outside; anything that is not a label is always refused. `titles` are the texts by name that
+    figures and the page show, as in {"speed": "speed (m/s)"}; files and tables keep the names.
 
     Example:
         >>> import numpy as np
@@ -65,6 +66,7 @@ class FeatureSpace:
         scales: Mapping[str, str | Scale] | None = None,
         sampler: Sampler | None = None,
         outside: str | Mapping[str, str] = "nearest",
+        titles: Mapping[str, str] | None = None,
     ) -> None:
         if not isinstance(features, Mapping) or not features:
             raise ValueError("features: expected at least one, as in FeatureSpace({'speed': (0, 2)})")
@@ -80,6 +82,7 @@ class FeatureSpace:
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
         self.refuses: npt.NDArray[np.bool_] = self._checked_outside(outside)  # (d,) whether outside it is invalid
+        self.titles: tuple[str, ...] = self._checked_titles(titles or {})
         # Scaled bounds; equal to low and high on linear axes.
         self._from: Floats = self._scaled(self.low[None, :])[0]
         if self.is_open:
@@ -145,7 +148,7 @@ class FeatureSpace:
             raise ValueError("features: expected at least one that has no labels; use a grid for labels alone")
         kept = {name: axis for name, axis in self.axes(self.low, self.high).items() if name not in self.labels}
         scales = {name: scale for name, scale in self.scales.items() if name in kept}
-        return FeatureSpace(kept, scales=scales, outside=self.outside_rules())
+        return FeatureSpace(kept, scales=scales, outside=self.outside_rules()).titled(self)
 
     def axes(self, low: Floats, high: Floats) -> dict[str, Axis]:
         """The features as they are given to the class, with these bounds (d,)."""
@@ -156,7 +159,13 @@ class FeatureSpace:
 
     def within(self, low: Floats, high: Floats) -> FeatureSpace:
         """The same features with other bounds, each (d,), sampled uniformly; labels stay."""
-        return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules())
+        return FeatureSpace(self.axes(low, high), scales=self.scales, outside=self.outside_rules()).titled(self)
+
+    def titled(self, other: FeatureSpace) -> FeatureSpace:
+        """This space, with the titles of another for features of the same names."""
+        theirs = dict(zip(other.names, other.titles, strict=True))
+        self.titles = tuple(theirs.get(name, title) for name, title in zip(self.names, self.titles, strict=True))
+        return self
 
     @property
     def linear(self) -> bool:
@@ -186,6 +195,14 @@ class FeatureSpace:
             elif scale != "linear":
                 raise ValueError(f"scales: expected 'linear', 'log' or a Scale for {name!r}, got {scale!r}")
         return checked
+
+    def _checked_titles(self, titles: Mapping[str, str]) -> tuple[str, ...]:
+        if not isinstance(titles, Mapping):
+            raise ValueError(f"titles: expected one for each name, as in {{'size': 'size (mm)'}}, got {shown(titles)}")
+        unknown = [name for name in titles if name not in self.names]
+        if unknown:
+            raise ValueError(f"titles: {unknown[0]!r} is not a feature; the features are {', '.join(self.names)}")
+        return tuple(str(titles.get(name, name)) for name in self.names)
 
     def _checked_outside(self, outside: str | Mapping[str, str]) -> npt.NDArray[np.bool_]:
         rules = dict.fromkeys(self.names, outside) if isinstance(outside, str) else outside
@@ -328,7 +345,7 @@ class FeatureSpace:
         }
 
     def kinds_to_dict(self) -> dict[str, Any]:
-        """Which features are periodic and which have labels, if any; niches depend on it."""
+        """Which features are periodic and which have labels, if any; niches depend on this."""
         periodic = [name for name, ring in zip(self.names, self.periodic, strict=True) if ring]
         labels = {name: list(labels) for name, labels in self.labels.items()}
         return {**({"periodic": periodic} if periodic else {}), **({"labels": labels} if labels else {})}
@@ -391,7 +408,7 @@ def _bounds_of(axis: Any) -> Any:
 
 
 def _checked_bounds(names: tuple[str, ...], given: list[Any]) -> tuple[Floats, Floats]:
-    """Low and high bounds (d,), infinite where they are open; ValueError for what are no bounds."""
+    """Low and high bounds (d,), infinite where they are open; ValueError for invalid ones."""
     pairs = "a (low, high) pair of numbers for each name, or None where a bound is not known"
     pairwise = [(None, None) if bounds is None else bounds for bounds in given]
     if not all(isinstance(bounds, Sequence | np.ndarray) and len(bounds) == 2 for bounds in pairwise):

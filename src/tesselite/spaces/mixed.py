@@ -1,6 +1,5 @@
-"""Discrete and mixed solutions: whole numbers, labels, orders, and products of spaces by name.
-
-Rows are float64 throughout: whole numbers as they are, a label as its number, an order as the numbers of its items.
+"""Discrete and mixed solutions: whole numbers, labels, orders, and products of named spaces. Rows are float64: whole
+numbers, the number of a label, the numbers of the items of an order.
 Each space decodes a row to what a user's function gets, encodes what a user writes down, and varies parents itself.
 """
 
@@ -28,14 +27,14 @@ class Discrete(FloatRows):
     """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
 
     genes: int
-    """How many things in a row can change by themselves: its values, or the order as a whole."""
+    """How many parts of a row can change separately: its values, or the order as a whole."""
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:
         """Draw n random solutions, shape (n, width)."""
         raise NotImplementedError
 
     def mutate(self, rows: Rows, mask: Mask, rng: np.random.Generator) -> Rows:
-        """Rows (n, width) with the genes changed that the mask (n, genes) says."""
+        """Rows (n, width) with the genes changed where the mask (n, genes) is True."""
         raise NotImplementedError
 
     def vary(self, parents: Rows, rng: np.random.Generator) -> Rows:
@@ -344,14 +343,14 @@ class Product(FloatRows):
 
 
 def _genes(part: Part) -> int:
-    """How many genes of a part change by themselves; real values do not."""
+    """How many genes of a part change separately; real values do not."""
     if isinstance(part, Discrete):
         return part.genes
     return part.width if isinstance(part, Levels) else 0
 
 
 def _checked_labels(labels: Any, least: int) -> tuple[str, ...]:
-    """Different labels, as texts; ValueError if there are too few, or they are none."""
+    """Different labels, as texts; ValueError for too few or invalid ones."""
     if isinstance(labels, str) or not isinstance(labels, Sequence) or not all(isinstance(one, str) for one in labels):
         raise ValueError(f"labels: expected a list of texts, got {shown(labels)}")
     if len(set(labels)) != len(labels) or len(labels) < least:

@@ -1,7 +1,5 @@
-"""Records: what a problem tells about a solution beside fitness and features, kept with the elite.
-
-A mass, a label, a path. Numbers stand in columns behind the features, wherever these are kept as rows, so that the
-search loop copies both at once; texts are kept beside them.
+"""Records: what a problem returns besides fitness and features, kept with the elite: a mass, a label, a path. Numbers
+follow the features in the same rows, so that the search loop copies both at once; texts are kept separately.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ class Record:
 
     @property
     def width(self) -> int:
-        """How many numbers it is; texts are none."""
+        """How many numbers it has; 0 for texts."""
         return 0 if self.kind == "str" else math.prod(self.shape)
 
     def missing(self, n: int) -> npt.NDArray[Any]:
@@ -50,7 +48,7 @@ class Record:
         return np.full((n, *self.shape), nothing, dtype)
 
     def checked(self, values: Any, n: int) -> npt.NDArray[Any]:
-        """Values of n solutions as an array; ValueError if that is not what they are."""
+        """Values of n solutions as an array; ValueError if they do not fit."""
         expected = f"{self.name} {(n, *self.shape)} of {self.kind}"
         try:
             array = np.asarray(values, dtype=object if self.kind == "str" else None)
@@ -131,7 +129,7 @@ class Records(Mapping[str, Any]):
         return np.concatenate([np.empty((n, 0)), *parts], axis=1, dtype=np.float64)
 
     def unpacked(self, numbers: npt.NDArray[np.float64], texts: Values) -> Values:
-        """The inverse of `packed`, with the texts beside it."""
+        """The inverse of `packed`, with the texts added."""
         values: Values = {}
         start = 0
         for record in self.fields:

@@ -44,13 +44,14 @@ LINE, RING, NAMES = 0, 1, 2  # kinds of features: between two bounds, periodic, 
 
 @kernel(allocates=False)
 def _is_wrapped(x: float, low: float, high: float, per_unit: float) -> bool:
-    """Whether a value lies in [low, high), and in [0, 1) once it is scaled, whatever the rounding."""
+    """Whether a value lies in [low, high) and, after scaling and rounding, in [0, 1)."""
     return low <= x < high and (x - low) * per_unit < 1.0
 
 
 @kernel(allocates=False)
 def settle_rows(n: int, features: Floats, kinds: Ints, low: Floats, high: Floats, per_unit: Floats) -> None:
-    """Wrap periodic features of the first n rows into [low, high), in place; what is not a label comes to lie outside.
+    """Wrap periodic features of the first n rows into [low, high), in place; values that are not labels are put
+    outside.
 
     NaN and infinity stay.
     """

@@ -1,6 +1,6 @@
 """Solution spaces: what a solution is, as a row of fixed width, and how to draw and check such rows.
 
-A problem may bring its own space (the maze's evolving networks do); the search needs nothing but the protocol.
+A problem may bring its own space (the maze's evolving networks do); the search needs only the protocol.
 Variation operators for real vectors and levels live in `tesselite.variation`.
 """
 
@@ -85,7 +85,7 @@ class FloatRows:
 
 
 def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
-    """Names and (low, high) of each; ValueError if they are no names or no pairs."""
+    """Names and (low, high) of each; ValueError for anything else."""
     expected = "a (low, high) pair of finite numbers for each name"
     names = tuple(bounds)
     if not names or not all(isinstance(text, str) and text for text in names):
@@ -229,7 +229,7 @@ class Levels(FloatRows):
             raise ValueError("values: expected levels whose difference is a finite number")
         self.values = levels
         self.low, self.high = np.full(n, levels[0]), np.full(n, levels[-1])
-        # How far a value may be from a level and still be meant as that level: 0.1 + 0.2 is not 0.3.
+        # How far a value may be from a level and still count as that level: 0.1 + 0.2 is not 0.3.
         self._tolerance = 1e-6 * float(np.diff(levels).min())
 
     def random(self, n: int, rng: np.random.Generator) -> Rows:

@@ -1,6 +1,5 @@
-"""Texts: solutions of any kind that can be written down: programs, prompts, graphs as JSON.
-
-A row holds the UTF-8 bytes of a text, filled up with zeros. Files and tables have the texts.
+"""Texts as solutions: programs, prompts, graphs as JSON. A row holds the UTF-8 bytes of a text, padded with zeros.
+Files and tables contain the texts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Variables: what the values of a solution's row are called, and how tables, pages and functions show them.
 
-Which values a row may have is the business of its space, in `solutions`.
+The values that a row may have are defined by its space, in `solutions`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Variable:
         return values.astype(np.int64) if self.whole else values
 
     def read(self, column: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The inverse of `shown`; ValueError for what is not a label, or is no number."""
+        """The inverse of `shown`; ValueError for what is not a label or a number."""
         if not self.labels:
             return np.asarray(column, dtype=np.float64)
         numbers = {label: float(number) for number, label in enumerate(self.labels)}
@@ -60,7 +60,7 @@ class Variable:
 
 
 def value_names(variables: Sequence[Variable], width: int, taken: Sequence[str]) -> list[str]:
-    """Columns of a table for the values of a row: x0, x1, ... without names; one that is taken gets a word in front."""
+    """Columns of a table for the values of a row: x0, x1, ... without names; a name in use gets a prefix."""
     names, known = [], set(taken)
     for name in [variable.name for variable in variables] or [f"x{j}" for j in range(width)]:
         while name in known:
@@ -88,12 +88,12 @@ def is_text(variables: Sequence[Variable]) -> bool:
 
 
 def text_of(row: npt.NDArray[Any]) -> str:
-    """The text of a row of bytes; ValueError if it is none."""
+    """The text of a row of bytes; ValueError if it is not one."""
     return row.astype(np.uint8).tobytes().rstrip(b"\0").decode()
 
 
 def row_of(text: str, width: int) -> npt.NDArray[np.uint8]:
-    """A text as a row of so many bytes; ValueError if it is too long, or has a character of number 0."""
+    """A text as a row of this many bytes; ValueError if it is too long, or has a character of number 0."""
     data = text.encode()
     if len(data) > width or b"\0" in data:
         raise ValueError(f"solutions: expected texts of up to {width} bytes, without \\0, got {len(data)} bytes")
@@ -113,9 +113,9 @@ def by_position(solutions: Any, names: Sequence[str]) -> Any:
 
 
 class NamedValues(np.ndarray[Any, np.dtype[np.float64]]):
-    """A solution (width,), or a batch (n, width), whose values have names, too: `x["span_mm"]` beside `x[0]`.
+    """A solution (width,), or a batch (n, width), whose values also have names: `x["span_mm"]` as well as `x[0]`.
 
-    What is computed from it is a plain array in all but type: it has no names any more.
+    Results computed from it have no names: they are plain arrays in all but type.
     """
 
     names: tuple[str, ...] = ()

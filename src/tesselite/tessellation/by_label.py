@@ -1,4 +1,4 @@
-"""Construction where features have labels: a CVT over the other features for each combination of labels.
+"""Construction for features with labels: a CVT over the other features for each combination of labels.
 
 Niches are shared out evenly; in proportion to the samples where an array of samples is given; as the start has them
 where that is given. Uniform spaces of equal size have the same centroids whatever their labels, so that niches of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _OfLabels:
-    """What the sampler of a space draws of one combination of labels, without these."""
+    """The draws of a space's sampler that have one combination of labels, without the labels."""
 
     space: FeatureSpace
     group: int
@@ -87,7 +87,8 @@ def construct_by_label(job: CvtJob, on_iteration: OnIteration | None) -> Voronoi
 
 
 def _joined_record(records: list[ConstructionRecord], counts: Ints) -> ConstructionRecord:
-    """The records of constructions of these numbers of niches as one; each keeps its last error while others go on."""
+    """The records of constructions of these numbers of niches as one; each keeps its last error while others
+    continue."""
     most = max(record.iterations for record in records)
     errors = [np.pad(record.errors, (0, most - record.iterations), "edge") for record in records] if most else []
     return replace(

@@ -27,7 +27,7 @@ _METHODS_VERSION = 2
 
 @dataclass(frozen=True)
 class CacheEntry:
-    """A tessellation in the cache: where it is, and what it is."""
+    """A tessellation in the cache: its file and its description."""
 
     path: Path
     n_niches: int
@@ -82,7 +82,7 @@ def clear_cache() -> int:
 
 
 def cache_path(job: CvtJob) -> Path | None:
-    """Where the result of a construction is kept; None if it cannot be identified (a function that samples, say)."""
+    """The file of a construction's result; None if it cannot be identified (as with a sampling function)."""
     sampler = sampler_key(job.array if job.array is not None else job.space.sampler)
     if sampler is None or any(scale.name != "log" for scale in job.space.scales.values()):
         return None
@@ -121,7 +121,7 @@ def find_cached(job: CvtJob) -> VoronoiTessellation | None:
 
 
 def keep_cached(job: CvtJob, tessellation: VoronoiTessellation) -> None:
-    """Keep the result of a construction; a cache that cannot be written is no error."""
+    """Keep the result of a construction; a cache that cannot be written is not an error."""
     path = cache_path(job)
     if path is None:
         return

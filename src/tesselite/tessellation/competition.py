@@ -1,4 +1,4 @@
-"""Who stays in a population without niches: solutions compete with those that are near to them in feature space.
+"""Selection in populations without niches: solutions compete with their neighbours in feature space.
 
 The records by which such populations are asked for are in `population`. Distances are Euclidean, in features that are
 scaled to their bounds; a feature whose bounds are open counts in its own units.
@@ -27,11 +27,11 @@ from tesselite.tessellation.revision import Revision
 if TYPE_CHECKING:
     from tesselite.tessellation.population import Dns, Nslc, Rts
 
-REMEMBER_EVERY = 20  # evaluations, of which novelty search with local competition remembers one for good
+REMEMBER_EVERY = 20  # novelty search with local competition keeps one of this many evaluations permanently
 
 
 class Competition(Revision):
-    """Who stays in a population; it never makes niches."""
+    """The selection of a population; it never makes niches."""
 
     every = 2**61
     selects = True
@@ -124,14 +124,14 @@ def _none(n: int, k: int) -> tuple[Floats, Ints]:
 def nearest_others(n: int, points: Floats, numbers: Ints, k: int) -> tuple[Floats, Ints]:
     """The k nearest points of other numbers, by distance and then row, of each of the first n: squares, and who."""
     squares, who = _none(n, k)
-    axis = int(np.argmax(points.var(axis=0)))  # along which looking ends soonest
+    axis = int(np.argmax(points.var(axis=0)))  # along which the search ends soonest
     order = np.argsort(points[:, axis])
     _nearest_along(n, axis, points[order], order, numbers[order], squares, who)
     return squares, who
 
 
 class Dominated(Competition):
-    """Those stay whose mean distance to the k nearest better ones is largest.
+    """Keeps the rows whose mean distance to the k nearest better ones is largest.
 
     The nearest better ones of each row are kept from batch to batch: only new rows, and rows that have lost one of
     them, look at the whole population.
@@ -171,7 +171,7 @@ class Dominated(Competition):
             sums = np.where(who >= 0, np.sqrt(squares), 0.0).cumsum(axis=1)[:, -1]
             distance = np.where(counts > 0, sums / np.maximum(counts, 1), np.inf)
             kept = np.sort(np.lexsort((places, -distance))[: self.how.size])
-        renumbered = np.full(n + 1, -1, np.int64)  # the last stands for nobody
+        renumbered = np.full(n + 1, -1, np.int64)  # the last is a placeholder
         renumbered[:n] = -2  # gone
         renumbered[kept] = np.arange(len(kept))
         self._fitness, self._squares, self._who = fitness[kept], squares[kept], renumbered[who[kept]]
@@ -179,7 +179,7 @@ class Dominated(Competition):
 
 
 class LocalCompetition(Competition):
-    """Those stay who are novel, or better than their neighbours: selection by both, as NSGA-II does.
+    """Keeps rows that are novel or better than their neighbours: selection by both, as in NSGA-II.
 
     Novelty is the mean distance to the k nearest in the population and among the remembered ones (each 20th evaluation,
     at most as many as the population); local competition counts how many of these k are worse.

@@ -31,7 +31,7 @@ OnIteration = Callable[[int, float], object]
 METHODS = ("exact", "fresh", "lloyd", "sobol", "halton")
 SEQUENCES = ("sobol", "halton")  # points of a scrambled sequence, as they are
 STARTS = ("random", "even")
-_WINDOW = 10  # iterations over which an improvement is judged
+_WINDOW = 10  # iterations over which an improvement is measured
 _JITTER = 0.1  # of a spacing: seeds differ, and the lattice of an even start is not worse for it
 
 _FEW_DIMENSIONS = 10  # cluster lists win up to here, products beyond
@@ -44,7 +44,7 @@ _DEFAULTS = {"exact": (100, 1e-4), "fresh": (60, 1e-3), "lloyd": (200, 0.0), **d
 
 @dataclass(frozen=True)
 class ConstructionRecord:
-    """How centroids came to be.
+    """How centroids were constructed.
 
     `errors` holds the mean squared distance (in unit-scaled space, by the tessellation's p) after each iteration: of
     the fixed or fresh samples, or exact. `n_samples` is the number of fixed samples, or of fresh ones in each
@@ -77,7 +77,7 @@ def _has_exact_cells(space: FeatureSpace, p: float) -> bool:
 
 
 def default_n_samples(n_niches: int) -> int:
-    """The number of samples that `cvt` draws unless told otherwise: ten a niche, and at least 25,000."""
+    """The default number of samples of `cvt`: ten per niche, and at least 25,000."""
     return max(25_000, 10 * n_niches)
 
 
@@ -140,7 +140,7 @@ def construct(job: CvtJob, on_iteration: OnIteration | None = None, cache: bool 
 
 @dataclass(frozen=True)
 class CvtOptions:
-    """How a CVT is to be made, as a user says it; see `cvt`. None stands for the default."""
+    """The user's options for a CVT; see `cvt`. None stands for the default."""
 
     n_samples: int | None = None
     seed: int | None = None
@@ -153,7 +153,7 @@ class CvtOptions:
     threads: int | None = None
 
     def job(self, space: FeatureSpace, n_niches: int) -> CvtJob:
-        """What `cvt` will do, all of it checked; ValueError for what does not make sense."""
+        """What `cvt` will do, checked; ValueError for invalid options."""
         if not isinstance(space, FeatureSpace):
             raise ValueError(
                 f"space: expected a FeatureSpace, such as FeatureSpace({{'speed': (0, 2)}}), got {space!r:.80}"
@@ -303,7 +303,7 @@ class CvtJob:
     def _fixed_samples(self, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
         """The fixed samples (n, d), unit-scaled, in an array of our own; drawn in parts: they may fill the memory."""
         if self.array is not None:
-            return self.array.astype(dtype)  # a copy, for it is shifted in place
+            return self.array.astype(dtype)  # a copy, since it is shifted in place
         points = np.empty((self.n_samples, self.space.n), dtype)
         for first in range(0, self.n_samples, _DRAWN_AT_ONCE):
             n = min(_DRAWN_AT_ONCE, self.n_samples - first)
@@ -311,7 +311,7 @@ class CvtJob:
         return points
 
     def _state(self, rng: np.random.Generator) -> Any:
-        """What the method iterates on; drawing comes in a fixed order, samples first."""
+        """The state of the method; the order of random draws is fixed, samples first."""
         if self.method == "lloyd":
             from tesselite.tessellation.fixed import FixedLloyd
             from tesselite.tessellation.staircase import StaircaseLloyd
@@ -383,13 +383,13 @@ class _Sequence:
         from scipy.stats import qmc
 
         sequence = (qmc.Sobol if name == "sobol" else qmc.Halton)(d, scramble=True, seed=rng)
-        with warnings.catch_warnings():  # a number of Sobol points that is no power of two is less balanced: so be it
+        with warnings.catch_warnings():  # that Sobol points are less balanced unless they are a power of two
             warnings.simplefilter("ignore", UserWarning)
             self.centroids = np.ascontiguousarray(sequence.random(k))
 
 
 def _checked_samples(space: FeatureSpace, samples: Any) -> Floats:
-    """The unit-scaled samples (n, d); single precision stays so, for sets that fill the memory."""
+    """The unit-scaled samples (n, d); single precision is kept, for sets that fill the memory."""
     single = isinstance(samples, np.ndarray) and samples.dtype == np.float32
     rows = samples if single else as_floats("samples", samples, f"numbers of shape (n, {space.n}), or a callable")
     if rows.ndim != 2 or rows.shape[1] != space.n or len(rows) == 0:

@@ -26,12 +26,12 @@ FORMAT = "tesselite.tessellation"
 FORMAT_VERSION = 3  # 1 had no digest; 2 is written where all features are plain
 _TEXT = (".dat", ".txt")
 _SPACE = ("names", "low", "high", "scales", "periodic", "labels")  # of a feature space, what niches depend on
-# What a damaged file can make of our reading of it, besides ValueError.
+# What reading a damaged file can raise, besides ValueError.
 _DAMAGE = (LookupError, TypeError, AttributeError, ArithmeticError)
 
 
 def save_tessellation(tessellation: VoronoiTessellation, path: str | Path) -> None:
-    """Write a tessellation as `.parquet`, `.npy`, `.dat` or `.txt`; the last three hold nothing but the centroids.
+    """Write a tessellation as `.parquet`, `.npy`, `.dat` or `.txt`; the last three hold the centroids only.
 
     The file appears complete or not at all. Raises ValueError for another ending.
     """
@@ -151,7 +151,7 @@ def _read_parquet(path: Path, space: FeatureSpace | None, p: float | None) -> Vo
         raise ValueError("the fingerprint does not match the content: damaged, or of another feature space")
     if wanted is None or wanted == space:
         return tessellation
-    scaled = wanted.from_unit(centroids).clip(wanted.low, wanted.high)  # as `cvt` itself does it
+    scaled = wanted.from_unit(centroids).clip(wanted.low, wanted.high)  # as in `cvt`
     return VoronoiTessellation(wanted, scaled, stored_p, record)
 
 
@@ -162,7 +162,7 @@ def _read_plain(path: Path) -> Any:
             centroids = np.load(path, allow_pickle=False)
         else:
             centroids = np.loadtxt(path, dtype=np.float64, ndmin=2)
-    except Exception as error:  # NumPy raises whatever a damaged file leads it to
+    except Exception as error:  # a damaged file can make NumPy raise anything
         raise ValueError(f"not readable ({error})") from None
     if centroids.ndim != 2 or centroids.size == 0 or not np.issubdtype(centroids.dtype, np.number):
         raise ValueError(f"expected a table of numbers, one centroid a row, got shape {centroids.shape}")

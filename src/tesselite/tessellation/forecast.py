@@ -16,7 +16,7 @@ _SHARE_OF_LOOK_UP = {1: 0.5, 2: 0.5, 3: 0.5, 4: 0.5, 6: 0.35, 8: 0.35, 10: 0.4}
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds and bytes that a construction is expected to take at most, and what to mind."""
+    """Seconds and bytes that a construction is expected to take at most, and warnings."""
 
     method: str
     n_samples: int
@@ -28,7 +28,7 @@ class Forecast:
 
 
 def as_duration(seconds: float) -> str:
-    """A duration as people say it."""
+    """A duration in words."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     if seconds < 6000:
@@ -111,7 +111,7 @@ def _look_up_seconds(space: FeatureSpace, n_niches: int, p: float, threads: int)
 
 
 def _available_memory() -> int | None:
-    """Bytes of memory that are free for use; None where it cannot be told."""
+    """Bytes of free memory; None if unknown."""
     try:
         with open("/proc/meminfo") as file:  # noqa: PTH123
             for line in file:

@@ -1,6 +1,6 @@
 """Lloyd's algorithm on fresh samples in each iteration, with the sums of past iterations decaying.
 
-A fixed set of ten samples a niche holds the centroids where its noise put them; samples drawn anew do not. Fixed
+A fixed set of ten samples a niche leaves its noise in the centroids; fresh samples do not. Fixed
 samples live in `fixed`.
 
 L. Ju, Q. Du, M. Gunzburger (2002), "Probabilistic methods for centroidal Voronoi tessellations and their parallel
@@ -95,7 +95,7 @@ class FreshLloyd:
 
 
 def nested_rows(k: int, d: int, rng: np.random.Generator, jitter: float) -> Floats:
-    """k points spread evenly over the unit cube in rows of rows, shape (k, d): any number fits, as in a filled crate.
+    """k points spread evenly over the unit cube in rows of rows, shape (k, d): any number fits.
 
     Each is displaced by normal noise of `jitter` spacings.
     """

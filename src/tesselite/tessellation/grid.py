@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tesselite.compiled.blocks import Lookup
 
 MAX_NICHES = 2**63 - 1  # niche numbers are int64
-# Scaling to the unit cube and back to cells rounds: without this hair, 22 of the whole numbers below 49 would fall
+# Scaling to the unit cube and back to cells rounds: without this margin, 22 of the whole numbers below 49 would fall
 # into the cell below their own in a grid of 49 cells over [0, 49].
 UP_A_HAIR = 1.0 + 2.0**-50
 MAX_CELLS = 2**53  # more cells along one axis than float64 can tell apart

@@ -27,7 +27,7 @@ class Niches(ABC):
 
     @property
     def revision(self) -> Revision | None:
-        """What changes the niches as the run goes on; None if they stay."""
+        """What changes the niches during the run; None if they stay."""
         return None
 
     @property
@@ -69,7 +69,7 @@ class Niches(ABC):
 
     @abstractmethod
     def count_features(self, folder: Path) -> int:
-        """The number of features of the run in this folder, 0 if there is nothing yet that says so."""
+        """The number of features of the run in this folder, 0 if not known yet."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

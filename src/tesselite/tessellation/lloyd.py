@@ -98,7 +98,7 @@ def assign_on_grid(
         x, y = points[i, 0], points[i, 1]
         old = labels[i]
         start = old
-        if old < 0:  # any centroid nearby will do to begin with
+        if old < 0:  # any nearby centroid can be the first guess
             u = min(max(int(x * side), 0), side - 1)
             v = min(max(int(y * side), 0), side - 1)
             ring = 0
@@ -156,7 +156,7 @@ def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None
 
 
 class Packed(NamedTuple):
-    """Rows laid out for range searches: columns (d, n), boxes of 8 rows and of 64; what is missing is infinite."""
+    """Rows laid out for range searches: columns (d, n), boxes of 8 rows and of 64, padded with infinity."""
 
     columns: Singles
     low: Singles
@@ -288,7 +288,7 @@ def _sort_in_shells(n_near: int, scale: float, centroids: Floats, near: Near) ->
 
 @kernel(allocates=False)
 def _reassign_members(c: int, scale: float, samples: Samples, near: Near, y: Floats, sums: Floats) -> int:
-    """Move niche c's members to nearer centroids, if there are any; how many went."""
+    """Move niche c's members to nearer centroids, if there are any; how many moved."""
     d = len(y)
     n_changed = 0
     for m in range(samples.starts[c], samples.starts[c + 1]):

@@ -1,4 +1,4 @@
-"""How niches are asked for: a `Grid`, a `Cvt` to be constructed, `Given` centroids; see `growing` and `own` for more.
+"""Niches in a plan: a `Grid`, a `Cvt` to be constructed, `Given` centroids; see `growing` and `own` for more.
 
 What all kinds share is in `kind`, what tessellations do in `grid` and `voronoi`.
 """

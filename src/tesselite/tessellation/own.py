@@ -44,7 +44,7 @@ def from_description(about: dict[str, Any], space: FeatureSpace, block: Floats |
 def class_of(name: str, *, asked: bool = False) -> type[Tessellation]:
     """The class that module:Class names; ValueError if there is none.
 
-    Importing a module runs it, and the name may come from a file of anybody's. So it is imported only if that is what
+    Importing a module runs it, and the name may come from anybody's file. So it is imported only if that is what
     was `asked` for, or if this user has agreed to it; what this process has imported already is taken as it is.
     """
     module, _, attribute = name.partition(":")
@@ -100,7 +100,7 @@ _BUILT_IN: dict[str, type[Tessellation]] = {
 
 @dataclass(frozen=True)
 class Own(Niches):
-    """Niches of a class of the user's, found again as `name`, module:Class, and made from `arguments`."""
+    """Niches of a user's class, imported by `name`, module:Class, and made from `arguments`."""
 
     name: str
     arguments: dict[str, Any] = field(hash=False)
@@ -111,7 +111,7 @@ class Own(Niches):
 
     @classmethod
     def of(cls, tessellation: Tessellation) -> Own:
-        """The niches of this tessellation; without a name they cannot be kept in a folder."""
+        """The niches of this tessellation; without a name they cannot be stored in a folder."""
         kind = type(tessellation)
         name = name_of(kind, kind.__module__, kind.__name__) or ""
         about = json.loads(json.dumps(tessellation.to_dict())) if name else {}

@@ -113,7 +113,7 @@ def draw_tessellation(axes: Any, tessellation: Any, *, color: Any = _INK, centro
 
 
 def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> None:
-    """Give the axis "x" or "y" the scale, the bounds and the name of a feature."""
+    """Give the axis "x" or "y" the scale, the bounds and the title of a feature."""
     name = space.names[feature]
     scale = space.scales.get(name)
     if name in space.labels:
@@ -127,7 +127,8 @@ def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> 
     else:
         getattr(ax, f"set_{which}scale")("function", functions=(scale.forward, scale.inverse))
     ax.set(**{f"{which}lim": (space.low[feature], space.high[feature])})
-    getattr(ax, f"set_{which}label")(name, parse_math=False)  # a dollar sign in a user's name begins no formula
+    title = space.titles[feature]
+    getattr(ax, f"set_{which}label")(title, parse_math=False)  # a dollar sign in a user's text begins no formula
 
 
 def _edges_of(n: int, shift: float) -> Floats:
@@ -192,7 +193,7 @@ def _pairs(tessellation: VoronoiTessellation) -> Figure:
         axes.vlines(centroids[:, 0], 0.0, 1.0, color=_INK, linewidth=0.6)
         axes.set_xlim(space.low[0], space.high[0])
         axes.set_yticks([])
-        axes.set_xlabel(space.names[0])
+        axes.set_xlabel(space.titles[0], parse_math=False)
     else:
         figure = Figure(figsize=(2.1 * shown + 0.6, 2.1 * shown + 0.6 + (2.2 if curve else 0)), layout="constrained")
         ratios = [1.0] * shown + ([1.1] if curve else [])
@@ -211,11 +212,11 @@ def _pairs(tessellation: VoronoiTessellation) -> Figure:
                         axes.set_yticklabels([])
                 axes.set_xlim(space.low[column], space.high[column])
                 if row == shown - 1:
-                    axes.set_xlabel(space.names[column])
+                    axes.set_xlabel(space.titles[column], parse_math=False)
                 else:
                     axes.set_xticklabels([])
                 if column == 0 and row > 0:
-                    axes.set_ylabel(space.names[row])
+                    axes.set_ylabel(space.titles[row], parse_math=False)
     if curve and record is not None:
         axes = figure.add_subplot(grid[-1, :])
         axes.plot(np.arange(1, len(record.errors) + 1), record.errors, color=_INK)

@@ -1,4 +1,4 @@
-"""Populations without niches, as users ask for them and as a plan holds them. Who stays in them is in `competition`."""
+"""Populations without niches, as users ask for them and as a plan holds them. Selection is in `competition`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Population(Rule):
         self._set_count("size")
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
-        """The same; ValueError for features whose distances it does not know."""
+        """The same; ValueError for periodic features and labels."""
         space.check_plain(self.kind)
         return self
 

@@ -1,6 +1,6 @@
 """Tessellation: what cuts a feature space into niches. `grid` and `voronoi` come with the library, others are users'.
 
-How a tessellation of a user's is found again by its name is in `own`.
+Users' tessellations are imported by name in `own`.
 """
 
 from __future__ import annotations

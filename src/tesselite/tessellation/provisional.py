@@ -1,4 +1,5 @@
-"""Provisional: what stands for niches until the bounds of the features are known. Every feature vector has its own."""
+"""Provisional: a placeholder for niches until the bounds of the features are known. Every feature vector has its
+own."""
 
 from __future__ import annotations
 

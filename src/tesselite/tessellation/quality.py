@@ -1,6 +1,6 @@
 """How good a tessellation is: distances on fresh samples, against random points and the best known quantiser.
 
-How to make it better lives in `cvt`.
+Construction lives in `cvt`.
 
 J. H. Conway, N. J. A. Sloane, "Sphere Packings, Lattices and Groups", table 2.3: second moments of lattices.
 """

@@ -1,4 +1,4 @@
-"""Revision: the rule by which a search changes its niches as it goes on, at fixed numbers of evaluations."""
+"""Revision: the rule by which a search changes its niches, at fixed numbers of evaluations."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tesselite.tessellation.protocol import Tessellation
 
 
 class Revision(ABC):
-    """When and how a search changes its niches. A search makes itself a copy of the rule that it is given.
+    """When and how a search changes its niches. A search works on a copy of the rule.
 
     It is asked after the first batch that ends at or beyond each multiple of `every` evaluations, and must answer from
-    its seed and what it was told alone, so that a resumed run gives the same. `sees_all` says whether it has to see the
+    its seed and its input alone, so that a resumed run gives the same. `sees_all` says whether it has to see the
     features of all rows, for which the search leaves the compiled loop; the elites' it gets in any case.
     """
 
     every: int
     sees_all = True
-    asked_first = False  # whether it is told of a batch, and asked, before the batch is inserted
+    asked_first = False  # whether it sees a batch, and is asked, before the batch is inserted
     selects = False  # whether it keeps a population without niches within its size, by `select`
     seed: int
 
     def begin(self, seed: int) -> None:
-        """Get ready for a search; called once, before anything else."""
+        """Prepare for a search; called once, before anything else."""
         self.seed = seed
 
     def tell(self, features: Floats) -> None:  # noqa: B027
@@ -35,7 +35,7 @@ class Revision(ABC):
 
     @abstractmethod
     def revise(self, tessellation: Tessellation, features: Floats, evaluations: int) -> Tessellation | None:
-        """The niches to go on with after this many evaluations; None to keep the present ones.
+        """The niches to use after this many evaluations; None to keep the current ones.
 
         `features` (m, d) are those of the elites, in the order in which their niches were first filled.
         """
@@ -50,7 +50,7 @@ class Revision(ABC):
         return None
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        """All that it remembers, as named arrays; a checkpoint keeps them."""
+        """Its whole state as named arrays, stored in checkpoints."""
         return {}
 
     def restore(self, state: Mapping[str, npt.NDArray[Any]]) -> None:  # noqa: B027

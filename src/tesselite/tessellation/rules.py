@@ -16,7 +16,7 @@ from tesselite.tessellation.kind import Construction, Niches
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
-_EARLIER = {"n_samples": None, "axes": 10**9}  # what runs have whose files, of earlier versions, do not say it
+_EARLIER = {"n_samples": None, "axes": 10**9}  # defaults for the files of earlier versions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from tesselite.base.arrays import Floats
 from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace, Sampler
 
-_LEAST_ACCEPTED = 1e-4  # below this share of accepted draws, rejection is hopeless and says so
+_LEAST_ACCEPTED = 1e-4  # below this share of accepted draws, rejection sampling raises an error
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class Inside:
     test: Callable[[Floats], npt.ArrayLike]
 
     def __call__(self, n: int, rng: np.random.Generator) -> Floats:
-        """n rows in feature units, shape (n, d); ValueError if next to no draw passes the test."""
+        """n rows in feature units, shape (n, d); ValueError if almost no draw passes the test."""
 
         def draw(m: int) -> Floats:
             return self.space.sample_uniformly(m, rng)
@@ -253,9 +253,8 @@ def with_sampler(space: FeatureSpace, sampler: Sampler | None) -> FeatureSpace:
 
 
 def sampler_key(sampler: object) -> str | None:
-    """What identifies a sampler across processes, for the cache; None if nothing does.
-
-    A function cannot be told from another with the same name, so it counts only if it has a `cache_key` of yours.
+    """What identifies a sampler across processes, for the cache; None if nothing does. Functions with the same name
+    cannot be distinguished, so they need a `cache_key` of yours.
     """
     if sampler is None:
         return "uniform"
@@ -306,7 +305,7 @@ def accepted(
     accept: Callable[[Floats], npt.NDArray[np.bool_]],
     name: str,
 ) -> Floats:
-    """n accepted draws; ValueError instead of an endless loop if next to none is accepted."""
+    """n accepted draws; ValueError instead of an endless loop if almost none is accepted."""
     parts: list[Floats] = []
     found, tried = 0, 0
     share = 1.0

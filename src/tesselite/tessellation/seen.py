@@ -1,7 +1,7 @@
-"""What a search remembers of the features that it has seen: their ranges, and a thinned set of them.
+"""What a search remembers of the features it has seen: their ranges, and a thinned set of them.
 
-Both take bounded memory, and depend on the order of rows alone, not on how they were cut into batches. Who makes niches
-of them is in `expanding` and `adaptive`.
+Both take bounded memory, and depend on the order of rows alone, not on how they were cut into batches. Niches are made
+from them in `expanding` and `adaptive`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tesselite.base.arrays import Floats
 
-HUGE = 1e100  # what is farther from 0 counts as infinite: it would stretch the bounds for ever
+HUGE = 1e100  # larger magnitudes count as infinite: they would stretch the bounds indefinitely
 _CELLS = 1024  # along each feature, at first
 _FAR = 40  # doublings of the first size, of which a third lies between the origin of the grid and the first range
 _KEPT = 0.75  # of the rows that there is room for, at most, when cells become coarser
@@ -89,7 +89,7 @@ class ThinnedFeatures:
         self.features = np.concatenate([self.features, features])
 
     def scale(self, low: Floats, high: Floats) -> None:
-        """Take notice of the ranges (d,) of the features; cells never become smaller."""
+        """Update the ranges (d,) of the features; cells never become smaller."""
         wanted = np.floor(np.log2((high - low) / _CELLS))
         if not len(self.grid):
             # A third of a large power of two below: no border of cells stays one however coarse they become, as one at

@@ -1,7 +1,7 @@
 """Lloyd's algorithm on fixed samples in many dimensions: the drift staircase, and bounds by principal components.
 
 Samples are kept in single precision, shifted by half a unit, and distances between those values are computed in double
-precision. What few dimensions need lives in `fixed` and `lloyd`.
+precision. The methods for few dimensions are in `fixed` and `lloyd`.
 
 The staircase: each sample knows a lower bound of the distance to every centroid but its own; a centroid that drifted
 less than the bound exceeds the distance to the own one cannot take the sample. With centroids sorted by drift and
@@ -230,7 +230,7 @@ def principal_rows(assigned: Assigned, columns: Columns, parts: Singles, order: 
 class StaircaseLloyd(LloydSamples):
     """The state of Lloyd's algorithm on fixed samples in many dimensions, p = 2; the interface of `FixedLloyd`.
 
-    `points` (n, d) are unit-scaled, in single precision, and are shifted in place: hand over an array of your own.
+    `points` (n, d) are unit-scaled, in single precision, and are shifted in place: pass a copy.
     """
 
     def __init__(self, points: Singles, centroids: Floats, threads: int) -> None:

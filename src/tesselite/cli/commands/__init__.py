@@ -1,1 +1,1 @@
-"""The commands and their options, by subject. What they do is in the modules of `tesselite.cli`."""
+"""The commands and their options, by subject. Their implementations are in the modules of `tesselite.cli`."""

@@ -1,4 +1,4 @@
-"""The commands that judge runs: `assess` and `compare`."""
+"""The commands `assess` and `compare`."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def assess(options: AssessOptions) -> None:
 
 
 class SeveralAgainst(TyperCommand):
-    """Lets --against take several folders, as the shell makes of `--against runs/grid-*`."""
+    """Lets --against take several folders, as in `--against runs/grid-*`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Give each folder behind --against an --against of its own."""
+        """Put --against before each folder that follows it."""
         spread: list[str] = []
         within = False
         for word in args:

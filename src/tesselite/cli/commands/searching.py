@@ -53,7 +53,7 @@ class Recycling:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The options of `run`; None stands for the default, or for what the paper did."""
+    """The options of `run`; None stands for the default, or for the paper's setting."""
 
     problem: str = argument("A built-in problem (see `tesselite problems`) or module:name.", metavar="PROBLEM")
     out: Path | None = option("Folder of the run. Default: runs/PROBLEM-SEED.", "--out", "-o")

@@ -1,4 +1,4 @@
-"""Beyond one process: whatever evaluates a batch elsewhere, behind one signature.
+"""Workers: everything that evaluates a batch elsewhere, behind one signature.
 
     task        what travels to a worker and back, and the protocol of everything that carries it (`Workers`)
     payload     what every worker is given once: the problem
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["Task", "Workers", "WorkersLike", "WorkersLost", "open_workers"]
 
 WorkersLike: TypeAlias = "int | str | Executor | Callable[[], Executor] | Workers | distributed.Client"
-"""What a user may name as workers; see `open_workers`."""
+"""What a user may pass as workers; see `open_workers`."""
 
 
 def open_workers(wanted: Any, recycle_after: int | None = None, memory: int | None = None) -> Workers:
-    """Workers from what a user names; processes of ours are replaced after so many evaluations, or bytes of memory.
+    """Workers from a user's argument; our processes are replaced after this many evaluations or bytes of memory.
 
     A number is that many processes here. "tcp://host:8786" is a Dask scheduler and "local:4" a Dask cluster of four
     processes here. An executor, a function that makes one (so that a broken one can be replaced), a Dask client and

@@ -23,9 +23,9 @@ from tesselite.execution.workers.payload import Payload, remembered
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 from tesselite.execution.workers.watchdog import Watchdog
 
-_COUNT_SECONDS = 2.0  # how often we ask how many workers there are
-_ANSWER_SECONDS = 20.0  # after which a worker or nanny that does not answer is taken for frozen
-_BEGIN_SECONDS = 20.0  # and one that has a task, but does not say that it has begun
+_COUNT_SECONDS = 2.0  # how often we ask for the number of workers
+_ANSWER_SECONDS = 20.0  # after which an unresponsive worker or nanny counts as frozen
+_BEGIN_SECONDS = 20.0  # and one that has a task but does not report its start
 _LOCAL = "local:"
 # For as long as our own cluster lives. A local cluster looks again some seconds after a worker was lost, and would then
 # close the nanny of one that is just restarting, for good: with frequent crashes it soon has no workers at all.
@@ -33,7 +33,7 @@ _OWN_CLUSTER = {"distributed.deploy.lost-worker-timeout": "1000 days"}
 
 
 def _carry_out(digest: str, number: int, topic: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """In the worker: (value, seconds). With a topic, whoever listens to it is told that the task begins."""
+    """In the worker: (value, seconds). With a topic, the start of the task is published there."""
     problem = remembered(digest)
     if topic:
         _distributed().get_worker().log_event(topic, number)
@@ -43,7 +43,7 @@ def _carry_out(digest: str, number: int, topic: str, function: Callable[..., Any
 
 
 def _kill_worker(dask_worker: Any) -> None:
-    """In the nanny of a worker that hangs: kill it. The nanny starts another one."""
+    """In the nanny of a worker that hangs: kill the worker. The nanny starts another one."""
     os.kill(dask_worker.pid, signal.SIGKILL)
 
 
@@ -192,7 +192,7 @@ class DaskWorkers(Workers):
                 return dict(zip((future.key for future in futures), values, strict=True))
         except TimeoutError:  # one that has a result is frozen
             pass
-        except Exception:  # the connection itself failed: `wait` looks into it the next time
+        except Exception:  # the connection itself failed: `wait` handles it the next time
             return {}
         found = {}
         for future in futures:
@@ -204,7 +204,7 @@ class DaskWorkers(Workers):
         return found
 
     def _within_reason(self, ask: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """What a method of the client returns; TimeoutError if some worker does not answer."""
+        """The result of a method of the client; TimeoutError if some worker does not answer."""
 
         async def asked() -> Any:
             return await ask(*args, **options)
@@ -212,7 +212,7 @@ class DaskWorkers(Workers):
         return self._client.sync(asked, callback_timeout=_ANSWER_SECONDS)
 
     def _restart(self, addresses: list[str]) -> None:
-        """Have the nannies of workers that hang kill them; those whose nanny is frozen, too, are given up."""
+        """Have the nannies of workers that hang kill them; those whose nanny is also frozen are abandoned."""
         try:
             self._within_reason(self._client.run, _kill_worker, workers=addresses, nanny=True)
         except TimeoutError:
@@ -238,11 +238,11 @@ class DaskWorkers(Workers):
             return self._began.get(number)
         self._note_assigned()
         key = f"{self._prefix}-{number}"
-        # A worker that has had it for so long, and does not say that it has begun, cannot: it is frozen.
+        # A worker that has had it for this long and has not reported its start is frozen.
         return min((at + _BEGIN_SECONDS for (had, _), at in self._assigned.items() if had == key), default=None)
 
     def _note_assigned(self) -> None:
-        """Note which worker has which of our tasks, and since when."""
+        """Record which worker has which of our tasks, and since when."""
         now = time.monotonic()
         if now - self._assigned_at < _COUNT_SECONDS:
             return
@@ -250,7 +250,7 @@ class DaskWorkers(Workers):
         try:
             places = [(key, address) for address, keys in self._client.processing().items() for key in keys]
         except Exception:
-            return  # `wait` looks into it the next time
+            return  # `wait` handles it the next time
         self._assigned = {place: self._assigned.get(place, now) for place in places if place[0] in self._running}
 
     def give_up(self, number: int) -> None:
@@ -274,7 +274,7 @@ class DaskWorkers(Workers):
     # -- the cluster -----------------------------------------------------------------------------------------------
 
     def _count(self) -> None:
-        """Note how many workers there are now."""
+        """Update the number of workers."""
         now = time.monotonic()
         if now - self._counted_at < _COUNT_SECONDS:
             return

@@ -1,8 +1,8 @@
 """Workers behind any `concurrent.futures.Executor`: loky, mpi4py.futures, processes of the standard library.
 
-An executor tells neither which of its processes died nor of which task, and cannot stop a task. So whatever ran when it
-broke is tried again alone, and a process that hangs is written off; a function that makes executors, given in place of
-one, allows to replace it.
+An executor reports neither which process died nor because of which task, and cannot stop a task. So everything that ran
+when it broke is retried alone, and a process that hangs is abandoned; a function that makes executors, passed instead
+of one, allows it to be replaced.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any
 from tesselite.execution.workers.payload import Payload, remembered
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 
-_REPLACED = 10  # executors that break at once, in a row, after which it is no accident
+_REPLACED = 10  # executors in a row that break at once before we give up
 
 
 class _HasNoProblem:
-    """What a process answers that was never given the problem."""
+    """The answer of a process that has not received the problem."""
 
 
 @dataclass(frozen=True)
 class _CannotLoad:
-    """What a process answers that was given the problem, but cannot make it: the traceback."""
+    """The answer of a process that cannot load the problem: the traceback."""
 
     error: str
 
@@ -50,12 +50,12 @@ def _carry_out(payload: Payload | str, function: Callable[..., Any], args: tuple
 
 
 def _wait_a_little(problem: Any) -> None:
-    """Long enough that an executor gives the next task to another worker."""
+    """Wait until an executor gives the next task to another worker."""
     time.sleep(0.05)
 
 
 class ExecutorWorkers(Workers):
-    """An executor, or a function that makes one; `n` is the number of its workers, where it does not tell itself."""
+    """An executor, or a function that makes one; `n` is the number of its workers, if it cannot be determined."""
 
     def __init__(self, executor: Executor | Callable[[], Executor], n: int | None = None) -> None:
         self._make = None if isinstance(executor, Executor) else executor
@@ -75,9 +75,9 @@ class ExecutorWorkers(Workers):
         self._warm_up()
 
     def _warm_up(self) -> None:
-        """Have processes started and the problem loaded before the first task, whose time may be limited."""
+        """Start processes and load the problem before the first task, whose time may be limited."""
         assert self._payload is not None
-        with suppress(BrokenExecutor):  # the first task will find out
+        with suppress(BrokenExecutor):  # the first task will report it
             wait([self._executor.submit(_carry_out, self._payload, _wait_a_little, ()) for _ in range(self.n)])
 
     def room(self) -> int:
@@ -133,14 +133,14 @@ class ExecutorWorkers(Workers):
             self._replace("all workers of the executor hang")
 
     def _replace(self, why: str) -> None:
-        """Make a new executor. What runs on the old one comes back as lost, in its futures or never: it is given up."""
+        """Make a new executor. What runs on the old one is lost and abandoned."""
         self._broken_in_a_row += 1
         if self._make is None:
             raise WorkersLost(f"workers: {why}; pass a function that creates an executor, so that it can be replaced")
         if self._broken_in_a_row > _REPLACED:
             raise WorkersLost(f"workers: {why}, {_REPLACED} times in a row without a single result")
         self._shut_down()
-        # Nobody will answer what ran there: let `wait` find it broken.
+        # No task there will return: let `wait` find it broken.
         self._running = {_failed(BrokenExecutor(why)): task for task in self._running.values()}
         self._executor, self._hanging = self._make(), 0
         self._warm_up()

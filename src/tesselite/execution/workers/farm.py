@@ -1,8 +1,8 @@
-"""Evaluations on workers: which rows travel together, what is tried again, and when a row is given up.
+"""Evaluations on workers: which rows are sent together, what is retried, and when a row is abandoned.
 
 A row is lost if its worker dies, late if it takes longer than `timeout` seconds, failed if the function raises. It is
-then tried again, alone, up to `retries` times; if that does not help, it is invalid, with its reason. A function that
-returns something, be it NaN or of the wrong shape, has answered, and is not asked again. Every row ends exactly once.
+then retried, alone, up to `retries` times; after that, it is invalid, with its reason. Anything that a function
+returns, even NaN or a wrong shape, is an answer and is not retried. Every row gets exactly one result.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tesselite.spaces.solutions import Rows
 
 RETRIES = 2
 _SHORTEST = 0.005  # seconds that a chunk of quick rows takes at least, or messages would dominate
-_LONGEST = 0.25  # and at most, if it has several: what is lost with a worker should be little
-_FUTILE = 20  # a function that raised again in so many retries, and never did otherwise, is not asked again
-_POLL_SECONDS = 0.5  # how often somebody may want to look up while nothing happens
+_LONGEST = 0.25  # and at most, if it has several: little should be lost with a worker
+_FUTILE = 20  # a function that failed in this many retries without exception is not retried again
+_POLL_SECONDS = 0.5  # how often control returns while nothing happens
 
 
 class Halted(Exception):
@@ -78,7 +78,7 @@ class _Chunk:
 
 
 def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None, seeds: Seeds | None = None) -> Evaluation:
-    """What a worker does; on one thread, since there are other workers. A row that makes it raise is invalid."""
+    """The worker's task; on one thread, since there are other workers. A row that makes it raise is invalid."""
     try:
         return problem.evaluate_seeded(rows, scenario, 1, seeds)
     except Exception as error:
@@ -93,16 +93,15 @@ def evaluate_chunk(problem: Problem, rows: Rows, scenario: str | None, seeds: Se
 
 
 def checked_policy(retries: int, timeout: float | None) -> tuple[int, float | None]:
-    """Both as they are used; ValueError unless they make sense."""
+    """Both, checked; ValueError if they are invalid."""
     limit = None if timeout is None else checked_seconds("timeout", timeout, or_else=" (or None for no limit)")
     return checked_count("retries", retries, least=0), limit
 
 
 class Farm:
-    """A problem on workers. Give it evaluations by number, and it gives each back once, in order of completion.
-
-    `halt` is asked now and then whether to stop, which raises Halted. `seed` is that of the run, if there is one, for
-    functions that ask for one. Workers are closed by whoever opened them.
+    """A problem on workers. It takes evaluations by number and returns each once, in order of completion. `halt` is
+    polled; if it returns True, Halted is raised. `seed` is that of the run, if there is one, for functions that take
+    one. Workers are closed by whoever opened them.
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class Farm:
         self.seed = seed
         self._waiting: deque[Item] = deque()
         self._suspects: deque[Item] = deque()
-        self._on_trial: int | None = None  # the task of a suspect, beside which nothing else runs
+        self._on_trial: int | None = None  # the task of a suspect, which runs alone
         self._out: dict[int, _Chunk] = {}
         self._next_task = 0
         self._row_seconds: float | None = None
@@ -146,7 +145,7 @@ class Farm:
         """Evaluate rows that are known to be of the problem's solutions; the result is that of `evaluate_rows`.
 
         Row i is number `first` + i. Rows whose result is `known` are not evaluated again. `done` is called with each
-        other result as it comes.
+        other result on arrival.
         """
         results = {result.number - first: result for result in known}
         for i in range(len(rows)):
@@ -162,7 +161,7 @@ class Farm:
     # -- one by one ------------------------------------------------------------------------------------------------
 
     def submit(self, item: Item) -> None:
-        """Have an evaluation done some time."""
+        """Queue an evaluation."""
         self._waiting.append(item)
 
     def completed(self) -> list[Result]:
@@ -175,7 +174,7 @@ class Farm:
             for outcome in self.workers.wait(self._patience()):
                 results += self._take(outcome)
             results += self._give_up_late_ones()
-        self._send()  # before the caller thinks about the results: workers should not wait for that
+        self._send()  # before the caller handles the results: workers should not wait for that
         return results
 
     def _send(self) -> None:
@@ -201,14 +200,14 @@ class Farm:
         self._next_task += 1
         seconds = math.inf
         if self.timeout is not None:
-            # A chunk that runs into it is tried again row by row, so a guess is good enough for several rows.
+            # A chunk that exceeds it is retried row by row, so an estimate is good enough for several rows.
             seconds = self.timeout + (len(items) - 1) * min(self._row_seconds or 0.0, self.timeout)
         self._out[task.number] = _Chunk(items, seconds)
         self.workers.submit(task)
         return task.number
 
     def _next_chunk(self, room: int) -> list[Item]:
-        """Rows that travel together: few messages at first, small chunks at the end so that all finish together."""
+        """Rows that are sent together: few messages at first, small chunks at the end so that all finish together."""
         size = 1
         if self._row_seconds is not None and not self._waiting[0].alone:
             row_seconds = max(self._row_seconds, 1e-7)
@@ -240,7 +239,7 @@ class Farm:
     def _take(self, outcome: Outcome) -> Iterator[Result]:
         chunk = self._out.pop(outcome.task.number, None)
         if chunk is None:
-            return  # given up before
+            return  # abandoned before
         if outcome.lost:
             yield from self._try_again(chunk.items, outcome.lost, outcome.blamed, outcome.tries)
             return
@@ -269,13 +268,13 @@ class Farm:
         return self._futile_retries >= _FUTILE and not self._retries_help
 
     def _try_again(self, items: list[Item], why: str, blamed: bool, tries: int) -> Iterator[Result]:
-        """Rows of a chunk that was lost or late: again, one by one, unless one has had its share of tries."""
+        """Rows of a chunk that was lost or late: retry them one by one, unless their retries are used up."""
         log.warning("evaluations without a result: %d, the first is %d: %s", len(items), items[0].number, one_line(why))
         for item in items:
             item.alone = True
         if not blamed:
-            # Once may be another's fault, or the end of a machine's time. After a second time it is tried while nothing
-            # else runs, which costs the time of all workers.
+            # The first loss may have another cause, such as a machine's time limit. After a second one it is tried
+            # while nothing else runs, which costs the time of all workers.
             for item in items:
                 item.losses += 1
                 (self._suspects if item.losses > 1 else self._waiting).append(item)

@@ -1,4 +1,4 @@
-"""What every worker is given once: the problem, by its name where it has one that can be imported, else by value."""
+"""What every worker gets once: the problem, by its name if that can be imported, otherwise by value."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from typing import Any
 
 from tesselite.base.importing import importing
 
-_KEPT = 32  # problems that a worker process remembers, should several searches share it
+_KEPT = 32  # problems that a worker process keeps, in case several searches share it
 
 _loaded: OrderedDict[str, Any] = OrderedDict()
 
 
 @dataclass(frozen=True)
 class Payload:
-    """Bytes that become an object on a worker, and their digest, by which a worker knows that it has it."""
+    """Bytes that become an object on a worker, and their digest, which identifies it there."""
 
     data: bytes
     digest: str
 
     @classmethod
     def of(cls, content: Any) -> Payload:
-        """The payload for an object; a problem with a name that can be imported travels by it.
-
-        By value everything that a function refers to travels too, so that functions of a notebook or a script work.
-        Raises ValueError if that is not possible.
+        """The payload for an object; a problem with an importable name is sent by name. Otherwise everything that a
+        function refers to is sent too, so that functions of a notebook or a script work. Raises ValueError if that is
+        not possible.
         """
         import cloudpickle
 
@@ -39,7 +38,7 @@ class Payload:
         spec = importable_name(content) if isinstance(content, Problem) else None
         try:
             inner = pickle.dumps(spec) if spec else cloudpickle.dumps(content)
-        except Exception as error:  # objects raise what they like when they are pickled
+        except Exception as error:  # pickling an object can raise anything
             raise ValueError(
                 f"workers: {getattr(content, 'name', content)} cannot be sent to other processes "
                 f"({type(error).__name__}: {error}); put it into its own module, with everything that it needs"

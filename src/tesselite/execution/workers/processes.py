@@ -1,8 +1,8 @@
-"""Worker processes on this machine: each is given one task at a time, and replaced when it dies or hangs.
+"""Worker processes on this machine: each gets one task at a time, and is replaced when it dies or hangs.
 
 They are started as programs of their own, not as forks, and import neither the caller's script nor notebook: threads,
 locks and compiled code of the parent cannot harm them, and a script needs no `if __name__ == "__main__"`. When the
-parent is gone, however that died, a watchdog kills them and all that they have started, whatever they are doing.
+parent is gone for any reason, a watchdog kills them and all that they have started.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Outcome, Task, Workers, WorkersLost
 from tesselite.execution.workers.watchdog import Watchdog
 
-_FAILED_STARTS = 5  # workers that die before they are ready, in a row, after which it is no accident
-_LEAVING_SECONDS = 5.0  # that a worker which is replaced has to come to its end
+_FAILED_STARTS = 5  # workers in a row that die before they are ready before we give up
+_LEAVING_SECONDS = 5.0  # that a replaced worker has to exit
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -45,7 +45,7 @@ class _Worker:
 class Processes(Workers):
     """`n` worker processes, whose libraries of linear algebra use `threads` threads unless the user says otherwise.
 
-    What they print goes to standard error. `on_report(task, content)` is called with what a task says by `report`. A
+    What they print goes to standard error. `on_report(task, content)` is called with what a task passes to `report`. A
     worker is replaced by a new one after `recycle_after` evaluations, or once it takes `memory` bytes after a task.
     """
 
@@ -93,18 +93,18 @@ class Processes(Workers):
             self._watchdog.watch(-worker.process.pid for worker in there)  # each leads a group of its own
 
     def _renew(self, worker: _Worker) -> None:
-        """Start another in the place of a worker that has ended."""
+        """Replace a worker that has ended."""
         self._workers[self._workers.index(worker)] = _start_process(self._threads)
         self._watch()
 
     def _recycle(self, worker: _Worker) -> None:
-        """Let a worker come to an end that has done its share, and start another."""
-        worker.connection.close()  # which it takes for the end
+        """Let a worker exit after its share, and start another."""
+        worker.connection.close()  # which makes it exit
         self._leaving.append((worker, time.monotonic() + _LEAVING_SECONDS))
         self._renew(worker)
 
     def _see_off(self) -> None:
-        """End replaced workers that have come to their end, or do not, with all that they have started."""
+        """End replaced workers, whether they have exited or not, with all that they have started."""
         now = time.monotonic()
         for worker, until in self._leaving:
             if worker.process.poll() is not None or now >= until:
@@ -132,7 +132,7 @@ class Processes(Workers):
                 try:
                     worker.connection.send_bytes(pickle.dumps((task.function, task.args), protocol=5))
                 except OSError:
-                    continue  # it has died, which `wait` will find out
+                    continue  # it has died, which `wait` will detect
                 del self._unsent[0]
                 worker.task, worker.began = task, time.monotonic()
 
@@ -182,11 +182,11 @@ class Processes(Workers):
 
     def _give_payload(self, worker: _Worker) -> None:
         assert self._payload is not None
-        with suppress(OSError):  # if it has died, `wait` will find out
+        with suppress(OSError):  # if it has died, `wait` will detect it
             worker.connection.send_bytes(pickle.dumps(self._payload, protocol=5))
 
     def _bury(self, worker: _Worker) -> list[Outcome]:
-        """Replace a worker that has died; the outcome of the task that it was at, if any."""
+        """Replace a worker that has died; the outcome of its task, if any."""
         _end(worker)
         how = _cause_of_death(worker.process.returncode)
         if not worker.ready:
@@ -200,7 +200,7 @@ class Processes(Workers):
         return [] if worker.task is None else [Outcome(worker.task, lost=f"its worker died ({how})")]
 
     def _at(self, number: int) -> _Worker | None:
-        """The worker that is at the task of this number."""
+        """The worker that has the task of this number."""
         return next((worker for worker in self._workers if worker.task and worker.task.number == number), None)
 
     def began(self, number: int) -> float | None:
@@ -215,7 +215,7 @@ class Processes(Workers):
         self._unsent = [task for task in self._unsent if task.number != number]
 
     def terminate(self) -> None:
-        """Ask every busy worker, by SIGTERM, to come to an end with its task."""
+        """Ask every busy worker, by SIGTERM, to end its task."""
         for worker in self._workers:
             if worker.task:
                 worker.process.terminate()
@@ -234,7 +234,7 @@ def _start_process(threads: int) -> _Worker:
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-m", "tesselite.execution.workers.processes", str(theirs.fileno())],
-            stdin=subprocess.DEVNULL,  # whoever reads standard input gets its end at once
+            stdin=subprocess.DEVNULL,  # reading standard input returns its end at once
             stdout=2,
             pass_fds=[theirs.fileno()],
             env={**dict.fromkeys(_THREADS, str(threads)), **os.environ, "PYTHONPATH": _python_path()},
@@ -273,7 +273,7 @@ _parent: Connection | None = None
 
 
 def report(content: Any) -> None:
-    """In a task: tell the parent something on the way. Elsewhere than in a worker process nobody listens."""
+    """In a task: send the parent a message. Does nothing outside of worker processes."""
     # The module that runs as a program is another one than the module that a task imports.
     home = sys.modules["__main__"]
     parent: Connection | None = getattr(home, "_parent", None) if _is_worker(home) else None
@@ -308,7 +308,7 @@ def _work(connection: Connection) -> None:
 
 
 def _memory() -> int:
-    """The bytes of memory that this process takes; where nobody says so, as many as it ever took."""
+    """The bytes of memory that this process uses; where that is unknown, its peak."""
     with suppress(OSError, ValueError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import resource
@@ -323,7 +323,7 @@ def _main() -> None:
     notices.turn_off()  # the parent shows them
     global _parent
     _parent = Connection(int(sys.argv[1]))
-    with suppress(EOFError, ConnectionError):  # the parent is gone, or has no more use for us
+    with suppress(EOFError, ConnectionError):  # the parent is gone, or has closed the connection
         _work(_parent)
 
 

@@ -1,4 +1,4 @@
-"""Tasks and outcomes, and what every kind of workers can do with them."""
+"""Tasks and outcomes, and the protocol of all kinds of workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tesselite.execution.workers.payload import Payload
 
 
 class WorkersLost(RuntimeError):
-    """There are no workers left to go on with, or they cannot start; the message says why and what to do."""
+    """There are no workers left, or they cannot start; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Task:
 class Outcome:
     """How a task ended: with a `value`, or `lost` (why there is none: its worker died, its cluster gave up).
 
-    `blamed` says that nothing but this task can have been the cause of the loss. `tries` is how often workers have
-    been at it. `seconds` is the time that the worker spent.
+    `blamed` says that only this task can have caused the loss. `tries` is how often it was started. `seconds` is the
+    time that the worker spent.
     """
 
     task: Task
@@ -46,10 +46,9 @@ class Outcome:
 
 
 class Workers(ABC):
-    """What carries tasks to workers and brings outcomes back. It is used from one thread.
-
-    A task is carried out at least once; whoever submits it decides what to do about a loss. `n` is the number of
-    workers there should be, `message_seconds` about what a task and its answer cost this process.
+    """Sends tasks to workers and returns outcomes. Used from one thread. A task is executed at least once; the caller
+    handles losses. `n` is the intended number of workers, `message_seconds` the approximate cost of a task and its
+    answer in this process.
     """
 
     n: int
@@ -57,9 +56,8 @@ class Workers(ABC):
 
     @abstractmethod
     def start(self, payload: Payload, *, timed: bool = False) -> None:
-        """Give every worker, now and whenever one joins, what tasks work on. Called once, before anything else.
-
-        `timed` says that somebody will ask when tasks began.
+        """Give every worker, now and whenever one joins, what tasks work on. Called once, first. `timed` says that
+        `began` will be called.
         """
 
     @abstractmethod
@@ -76,11 +74,11 @@ class Workers(ABC):
 
     @abstractmethod
     def submit(self, task: Task) -> None:
-        """Send a task off; only while there is room."""
+        """Submit a task; only while there is room."""
 
     @abstractmethod
     def wait(self, seconds: float | None) -> list[Outcome]:
-        """Outcomes that have come; waits up to so many seconds for something to happen. May return none.
+        """Outcomes that have arrived; waits up to this many seconds for one. May return none.
 
         Raises WorkersLost if there will be no more.
         """

@@ -1,7 +1,5 @@
-"""A watchdog: a process that kills workers when the process that started them is gone, however that died.
-
-It needs nothing that a worker could block: Python code in a worker does not run while C code holds the interpreter, or
-while the worker is stopped.
+"""A watchdog: a process that kills workers when the process that started them is gone for any reason. A worker cannot
+block it: Python code in a worker does not run while C code holds the interpreter, or while the worker is stopped.
 """
 
 from __future__ import annotations
@@ -53,12 +51,12 @@ class Watchdog:
         changed = self.watched.symmetric_difference(processes)
         self.watched ^= changed
         assert self.process.stdin is not None
-        with suppress(OSError):  # somebody has killed it: idle workers still notice that we are gone
+        with suppress(OSError):  # it was killed: idle workers still notice that we are gone
             self.process.stdin.write("".join(f"{process}\n" for process in changed).encode())
             self.process.stdin.flush()
 
     def close(self) -> None:
-        """End it; it watches nothing any more."""
+        """End it; it then watches nothing."""
         self.watch(())
-        with suppress(OSError):  # its end of the pipe, if somebody has killed it
+        with suppress(OSError):  # its end of the pipe, if it was killed
             self.process.communicate()

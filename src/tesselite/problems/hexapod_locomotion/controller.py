@@ -1,6 +1,6 @@
 """The open-loop controller and the servos: from 36 values to the joint angles of every step.
 
-Nothing here knows about forces: the servos follow their targets whatever the load, so the legs' motion is a function
+Forces play no role here: the servos follow their targets whatever the load, so the legs' motion is a function
 of time alone. Controller: the paper's section V-A and Cully et al. (2015); 36 values in [0, 1], leg-major, for each leg
 J1 (amplitude, phase, duty cycle), then J2 (amplitude, phase, duty cycle).
 """
@@ -69,7 +69,7 @@ def targets(solutions: Array, n_steps: int = N_STEPS) -> Array:
 
 
 def servo_step(angles: Array, target: Array, dt: float = STEP) -> Array:
-    """The angles one step later, on the way to their targets; any shape."""
+    """The angles one step later, moving towards their targets; any shape."""
     reach = SERVO_SPEED * dt
     moved: Array = angles + np.clip((target - angles) * SERVO_GAIN, -reach, reach)
     return moved

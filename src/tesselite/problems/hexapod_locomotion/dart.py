@@ -1,8 +1,8 @@
 """The `dart` engine: the same robot, from the same table, in DART, the paper's own physics engine.
 
-It needs the package `dartpy` (`pip install dartpy`) and is some 370 times slower than `kinematic`; it is for
-anyone who wants to check ours or to trust nothing but the original. The rules that end an episode are those of
-`kinematic`, but for the turn of more than 2 rad in a step: that is the limit of our arithmetic, not of DART's.
+It needs the package `dartpy` (`pip install dartpy`) and is some 370 times slower than `kinematic`; it serves to verify
+ours. The rules that end an episode are those of `kinematic`, but for the turn of more than 2 rad in a step: that is the
+limit of our arithmetic, not of DART's.
 DART: Lee et al. (2018), "DART: Dynamic Animation and Robotics Toolkit", JOSS 3(22).
 """
 

@@ -206,7 +206,7 @@ def _write_gif(images: Iterator[Any], path: Path, milliseconds: float) -> None:
 
 
 def _encode(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None:
-    """Let ffmpeg make an H.264 film of the images; RuntimeError with its words if it fails."""
+    """Encode the images with ffmpeg as H.264; RuntimeError with its message if it fails."""
     first = next(images)
     command = [
         ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24",
@@ -222,7 +222,7 @@ def _encode(images: Iterator[Any], path: Path, rate: float, ffmpeg: str) -> None
                 process.stdin.write(image.tobytes())
             process.stdin.close()
         except BrokenPipeError:
-            pass  # it has given up; what it says tells why
+            pass  # it has failed; its output says why
         complaint = process.stderr.read().decode(errors="replace").strip()
     if process.returncode:
         raise RuntimeError(f"ffmpeg failed: {complaint}")

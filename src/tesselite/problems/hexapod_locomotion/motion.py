@@ -120,7 +120,7 @@ def motion_of(episodes: Episodes, row: int, solution: Floats, body: Body) -> Mot
     points = np.einsum("nij,nlpj->nlpi", rotations, leg_points(joints)) + positions[:, None, None, :]
     points[:, list(body.missing)] = np.nan
     contacts = (tape[:, 13].astype(np.int64)[:, None] >> np.arange(N_LEGS) & 1).astype(np.bool_)
-    if ended_after_a_step:  # no engine has looked for contacts there
+    if ended_after_a_step:  # no engine computed contacts there
         contacts[-1] = points[-1, :, 3, 2] <= FOOT_RADIUS
     reason = REASONS[end]
     return Motion(

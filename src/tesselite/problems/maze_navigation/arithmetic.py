@@ -1,8 +1,8 @@
 """Compiled sine, cosine, hyperbolic tangent and random numbers for the maze, the same bits on every machine.
 
-They use nothing but IEEE additions, multiplications and divisions and tables that are computed here in decimal
-arithmetic, so a run does not depend on a machine's mathematical library. Each is within 1.2e-16 (absolute) of the true
-value; tests hold them to it. Two trajectories of a recurrent network part company over less than that.
+They use only IEEE additions, multiplications and divisions and tables computed here in decimal arithmetic, so a run
+does not depend on the machine's mathematical library. Each is within 1.2e-16 (absolute) of the true value; tests hold
+them to it. Smaller differences make trajectories of a recurrent network diverge.
 """
 
 from __future__ import annotations

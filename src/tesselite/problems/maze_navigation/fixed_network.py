@@ -53,7 +53,7 @@ class MazeWeights(Problem):
         return self.maze.evaluate_rows(self.networks(rows), scenario, threads)
 
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
-        """Ways and networks for the interactive page."""
+        """Paths and networks for the interactive page."""
         return self.maze.elite_view(self.networks(solutions), scenario)
 
 

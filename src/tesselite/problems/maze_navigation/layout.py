@@ -1,9 +1,9 @@
-"""The geometry of the paper's maze, as a table of numbers: two rings with doors and gates, and 16 ways to close them.
+"""The geometry of the paper's maze, as a table of numbers: two rings with doors and gates, and 16 sets of closures.
 
 How a world is checked and searched for distances lives in `world`. The paper shows the maze only as a picture
 (Vassiliades et al. 2018, Fig. 3b and 4): it says that 16 environments with one realisable trajectory each are made by
 blocking openings, that the 8th and the 14th are symmetrical and hardest, and that they need "an almost full clockwise
-turn followed by an almost full counterclockwise turn and vice versa". This layout is our reading of that.
+turn followed by an almost full counterclockwise turn and vice versa". This layout is our interpretation.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _DISTANCE = "smallest distance to the goal, units"
 
 
 def _add_legend(where: Any, *more: Any) -> None:
-    """Say below a figure what start and goal look like, and what else was drawn."""
+    """Add a legend below a figure: start, goal, and what else was drawn."""
     from matplotlib.lines import Line2D
 
     start = Line2D([], [], linestyle="", marker="o", markerfacecolor="none", color=_START, label="start")
@@ -61,7 +61,7 @@ def draw_world(ax: Any, world: World) -> None:
 
 
 def draw_small(ax: Any, world: World) -> None:
-    """Walls, start and goal, to be seen at the size of a stamp; y grows downwards."""
+    """Walls, start and goal for a very small picture; y grows downwards."""
     height, width = world.walls.shape
     step = max(1, width // 250)
     rows = world.walls[: height // step * step, : width // step * step]

@@ -33,7 +33,7 @@ def places(max_hidden: int, max_connections: int) -> tuple[int, int, int]:
 
 @kernel()
 def mark_live(row: Row, max_hidden: int, max_connections: int, live: npt.NDArray[np.uint8]) -> None:
-    """Set live[neuron] to 1 for each neuron, of any kind, from which a way leads to an output; else to 0."""
+    """Set live[neuron] to 1 for each neuron, of any kind, from which a path leads to an output; else to 0."""
     sources, targets, _ = places(max_hidden, max_connections)
     live[:] = 0
     live[N_INPUTS] = 1
@@ -66,9 +66,9 @@ def wire(
 ) -> tuple[int, int]:
     """The live part of a network, for a rollout; returns its numbers of hidden neurons and of layers of connections.
 
-    Neurons are the live hidden ones, in order, then the two outputs, then as many that are fed by nothing as fill the
-    last lanes. The first layer holds the first connection into each neuron, the second the second, and so on: a
-    neuron's own order, and so the rounding of its sum, is the row's. Layer k adds weight[k * neurons + i] times the
+    Neurons are the live hidden ones, in order, then the two outputs, then unconnected ones that fill the last lanes.
+    The first layer holds the first connection into each neuron, the second the second, and so on: a neuron's own order,
+    and so the rounding of its sum, is the row's. Layer k adds weight[k * neurons + i] times the
     value of source[k * neurons + i] to neuron i, which changes nothing where a neuron has fewer connections: the
     weight is 0 there, and no sum that began at 0 is -0. A source is an index into the inputs or, from FIRST_VALUE on,
     the neurons. name[i] is the hidden neuron's index in the row, and used[i] tells whether a live connection reads
@@ -201,7 +201,7 @@ def remove_hidden(row: Row, which: int, max_hidden: int, max_connections: int) -
 
 @kernel()
 def rewire(row: Row, which: int, max_hidden: int, max_connections: int, stream: Stream) -> None:
-    """Give a connection another source or target, by a coin flip, that makes it unlike any; keeps its weight."""
+    """Give a connection another source or target at random, so that it is unique; its weight stays."""
     sources, targets, _ = places(max_hidden, max_connections)
     n_hidden = int(row[0])
     source, target = int(row[sources + which]), int(row[targets + which])

@@ -1,4 +1,4 @@
-"""Networks: the solution space of the maze, networks whose structure and parameters evolve, in rows of fixed width.
+"""Networks: the solution space of the maze. Structure and parameters evolve, in rows of fixed width.
 
 The compiled code behind it lives in `network_code`, pictures of networks in `maze_pictures`. Paper: Vassiliades et al.
 2018, appendix "Parameters" (initial numbers, rates and parameter values); the details it leaves open follow the lab's
@@ -162,7 +162,7 @@ class Networks:
         return rows
 
     def validate(self, solutions: Any) -> npt.NDArray[np.int16]:
-        """The solutions as int16 rows; ValueError says which row is no network of this space, and why."""
+        """The solutions as int16 rows; ValueError says which row is not a network of this space, and why."""
         given = np.asarray(solutions)
         if given.dtype.kind not in "iuf" or given.ndim not in (1, 2) or given.shape[-1] != self.width:
             raise ValueError(
@@ -222,9 +222,9 @@ class Networks:
     def encode(
         self, biases: dict[int, float] | None = None, connections: Any = (), n_hidden: int = 0
     ) -> npt.NDArray[np.int16]:
-        """The row of a network given by hand: biases by neuron number, and (source, target, weight) connections.
+        """The row of a network given explicitly: biases by neuron number, and (source, target, weight) connections.
 
-        Raises ValueError if it is no network of this space.
+        Raises ValueError if it is not a network of this space.
         """
         row = np.zeros((1, self.width))
         row[0, 0], row[0, 1] = n_hidden, len(connections)

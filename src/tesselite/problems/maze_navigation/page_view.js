@@ -1,4 +1,4 @@
-// The maze's elites on the interactive page: the robot's way, and below it the network that drives it.
+// The maze's elites on the interactive page: the robot's path, and below it the network that drives it.
 "use strict";
 {
   const { dot } = Page.drawing;

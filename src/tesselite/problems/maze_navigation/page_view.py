@@ -1,4 +1,4 @@
-"""What the interactive page shows of the maze's elites: their ways through the maze, and how to read their networks.
+"""What the interactive page shows of the maze's elites: their paths through the maze, and their networks.
 
 How that is drawn is in `page_view.js`.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tesselite.problems.maze_navigation.problem import Maze
 
 _PIXELS = 500  # of the walls, along the longer side at most
-_POINTS = 200  # of a way, without its start: one every 15 steps, so at most 30 units apart
+_POINTS = 200  # of a path, without its start: one every 15 steps, so at most 30 units apart
 
 
 def _smaller(walls: Bitmap) -> Bitmap:

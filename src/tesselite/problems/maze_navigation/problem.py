@@ -51,7 +51,7 @@ class TrajectorySampler:
 
     @property
     def cache_key(self) -> str:
-        """What tells it from other samplers in the cache of tessellations: all that its samples depend on."""
+        """What identifies it in the cache of tessellations: all that its samples depend on."""
         return f"trajectories {self.times} from {self.start} in {self.arena}"
 
 
@@ -85,16 +85,17 @@ class Maze(Problem):
         self.steps = steps
         self.times = np.arange(1, n_points + 1, dtype=np.int64) * steps // n_points
         height, width = world.walls.shape
-        bounds = {}
+        bounds, titles = {}, {}
         for time in self.times.tolist():
-            bounds[f"x{time}"] = (0.0, float(width))
-            bounds[f"y{time}"] = (0.0, float(height))
-        # A single point that is late enough can be anywhere: then drivable samples are uniform, and said to be.
+            for axis, size in (("x", width), ("y", height)):
+                bounds[f"{axis}{time}"] = (0.0, float(size))
+                titles[f"{axis}{time}"] = f"{axis} at step {time}"
+        # A single, sufficiently late point can be anywhere: then drivable samples are uniform.
         farthest = max(world.start[0], width - world.start[0], world.start[1], height - world.start[1])
         anywhere = n_points == 1 and SPEED * steps >= farthest
         x, y, _ = world.start
         sampler = TrajectorySampler(tuple(self.times.tolist()), (x, y), (float(width), float(height)))
-        self.features = FeatureSpace(bounds, sampler=None if anywhere else sampler)
+        self.features = FeatureSpace(bounds, sampler=None if anywhere else sampler, titles=titles)
         # A robot that only stands still has this fitness: no elite is worse.
         self.floor = float(np.hypot(world.start[0] - world.goal[0], world.start[1] - world.goal[1]))
 
@@ -129,11 +130,11 @@ class Maze(Problem):
         return record[0]
 
     def scenario_phrase(self, scenario: str) -> str:
-        """The environment by its number; worlds of the user's own by their names."""
+        """The environment by its number; users' worlds by their names."""
         return f"in environment {scenario}" if scenario.isdigit() else f"in {scenario}"
 
     def elite_view(self, solutions: Rows, scenario: str | None = None) -> dict[str, Any]:
-        """Ways and networks for the interactive page; see `page_view`."""
+        """Paths and networks for the interactive page; see `page_view`."""
         from tesselite.problems.maze_navigation.page_view import describe
 
         return describe(self, solutions, scenario)

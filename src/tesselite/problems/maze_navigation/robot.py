@@ -32,7 +32,7 @@ class Robot:
     """A robot on two wheels with three lasers and a four-slice compass towards the goal.
 
     `radius` in units (the paper's robot: diameter 20); `axle`, the distance between the wheels, at least 10.
-    `laser_range` in units: a laser tells distance / range, and 1 if nothing is that near [choice].
+    `laser_range` in units: a laser reads distance / range, and 1 if nothing is that near [choice].
     `after_hit`: what a robot keeps that would have hit a wall. "turn": its position is restored, its heading turns on
     [choice: the default, as in the simulator of the paper's time]; "stick": the heading is restored, too.
     `slices`: "from_heading": the first slice covers the 90 degrees clockwise of the heading [choice: the default];

@@ -1,4 +1,4 @@
-"""The interactive page of one run or several: what it shows is gathered here, how it shows it is in `assets`.
+"""The interactive page of one run or several: its data are gathered here, its scripts and styles are in `assets`.
 
 Static figures are in `tesselite.report`, the server that keeps a page up to date in `tesselite.report.live`.
 """

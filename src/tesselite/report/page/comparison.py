@@ -1,6 +1,6 @@
 """Several runs side by side: groups of like runs, their figures, the quality of their elites, and tests between groups.
 
-Statistics and shares come from `tesselite.assessment`; here they are only gathered for the page.
+Statistics and shares come from `tesselite.assessment`; here they are gathered for the page.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _IN_NICHES = ("coverage", "filled", "qd_score", "mean_fitness")
 
 
 def group_names(runs: Sequence[RunData]) -> list[str]:
-    """The group of each run: runs that differ in nothing but the seed are one group, named by what sets it apart."""
+    """The group of each run: runs that differ only in the seed are one group, named by what distinguishes it."""
     kinds = [_kind(run) for run in runs]
-    # A grid has no samples or centroids: only runs that have some are told apart by them.
+    # A grid has no samples or centroids: only runs that have some are distinguished by them.
     apart = [name for name in kinds[0] if len({kind[name] for kind in kinds} - {""}) > 1] if kinds else []
     if len(runs) > 1 and not apart:
         return [runs[0].plan.problem] * len(runs)
@@ -85,7 +85,7 @@ def compare(runs: Sequence[RunData], groups: Sequence[str]) -> dict[str, Any]:
     pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
     if len(pairs) > _MOST_PAIRS:
         described["notes"].append(f"Only the first {_MOST_PAIRS} of {len(pairs)} pairs of groups are tested.")
-    # Where all runs have as many niches, how many are filled is the test of coverage once more.
+    # If all runs have the same number of niches, the number of filled ones would repeat the test of coverage.
     alike = len({archive.n_niches for archive in compared if archive is not None}) == 1
     tested = [measure for measure in measures if not (alike and measure["label"] == _FILLED + on)]
     described["tests"] = _tests(pairs[:_MOST_PAIRS], groups, tested)
@@ -181,7 +181,7 @@ def _tests(
             held = list(zip(measure["values"], groups, strict=True))
             first = [v for v, g in held if g == a and v is not None]
             second = [v for v, g in held if g == b and v is not None]
-            if min(len(first), len(second)) < 2:  # a test of single runs says nothing
+            if min(len(first), len(second)) < 2:  # a test of single runs is meaningless
                 continue
             samples.append((first, second))
             rows.append({"measure": measure["label"], "first": a, "second": b})

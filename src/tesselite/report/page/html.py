@@ -1,6 +1,5 @@
-"""The page as one file: template, style, scripts, data and Plotly, with nothing to load from anywhere else.
-
-A content security policy in the page forbids every network request, whatever the scripts may try.
+"""The page as one file: template, style, scripts, data and Plotly, with nothing to load from elsewhere. A content
+security policy in the page forbids all network requests.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def write_report(folders: Sequence[str | Path], out: str | Path) -> Path:
 
 
 def run_names(folders: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell the runs apart."""
+    """The shortest path endings that distinguish the runs."""
     parts = [folder.resolve().parts for folder in folders]
     for length in range(1, max(len(p) for p in parts) + 1):
         names = ["/".join(p[-length:]) for p in parts]
@@ -88,7 +87,7 @@ def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[di
 
 
 def page_of(document: dict[str, Any], arrays: PackedArrays, *, live: dict[str, Any] | None = None) -> str:
-    """The HTML of the page. `live` says how it finds out what is new, where a server stands behind it."""
+    """The HTML of the page. `live` says how to fetch updates, if a server provides them."""
     problems = sorted({run["problem"] for run in document["runs"]})
     names = [run["name"] for run in document["runs"]]
     title = f"{', '.join(problems) or 'tesselite'} · {names[0] if len(names) == 1 else f'{len(names)} runs'}"
@@ -102,7 +101,7 @@ def page_of(document: dict[str, Any], arrays: PackedArrays, *, live: dict[str, A
         "scripts": "\n".join(f"<script>\n{_asset(f'{name}.js')}</script>" for name in _SCRIPTS),
     }
     text = _asset("page.html")
-    # One pass: what is filled in is never searched for marks again.
+    # One pass: inserted text is never searched for marks.
     pieces = text.split("{{")
     made = [pieces[0]]
     for piece in pieces[1:]:

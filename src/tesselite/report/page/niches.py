@@ -1,4 +1,4 @@
-"""Where niches and elites are on the screen: axes, cells of two features, and a projection of more to a plane.
+"""Places of niches and elites on the screen: axes, cells of two features, and a projection of more to a plane.
 
 Colours are chosen in the browser; the static pictures are in `tesselite.report.archive_map`.
 """
@@ -23,15 +23,15 @@ _PLACES = 101
 
 
 def describe_features(space: FeatureSpace, kept: list[int]) -> list[dict[str, Any]]:
-    """Names, bounds and labels of features; where the scale is not linear, a table of values at even places too.
+    """Names, titles, bounds and labels of features; unless the scale is linear, also a table of values at even places.
 
-    The page reads its axes off the tables: it cannot call a scale, and a user's own may have any name.
+    The page reads its axes off the tables, since it cannot call a user's scale.
     """
     tables = space.from_unit(np.repeat(np.linspace(0.0, 1.0, _PLACES)[:, None], space.n, axis=1))
     tables[0], tables[-1] = space.low, space.high  # without rounding
     described = []
     for j in kept:
-        feature = {"name": space.names[j], "low": space.low[j], "high": space.high[j]}
+        feature = {"name": space.names[j], "title": space.titles[j], "low": space.low[j], "high": space.high[j]}
         feature |= {"labels": list(space.labels.get(space.names[j], ())), "periodic": bool(space.periodic[j])}
         if space.names[j] in space.scales:
             feature |= {"table": tables[:, j], "is_log": space.scales[space.names[j]] == LOG}
@@ -50,9 +50,8 @@ def niche_picture(tessellation: Tessellation) -> npt.NDArray[np.int32]:
 
 
 def describe_cells(tessellation: Tessellation, arrays: PackedArrays) -> dict[str, Any] | None:
-    """What the page finds the niche of a place with, at any zoom; None unless there are two features.
-
-    A picture serves where the tessellation does not say how.
+    """The data with which the page finds the niche of a place at any zoom; None unless there are two features. If the
+    tessellation provides none, a picture.
     """
     if tessellation.space.n != 2 or tessellation.n_niches > 2**53:  # whole numbers that a browser can count
         return None

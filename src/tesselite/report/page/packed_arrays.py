@@ -1,8 +1,7 @@
 """PackedArrays: the numbers of a page, packed so that a browser unpacks them into typed arrays at once.
 
-A page holds one JSON document and one compressed block of bytes; where the document has an array it says where in the
-block to look. What the numbers mean is decided by who adds them. A browser opens the block with its own inflater
-(`DecompressionStream`), so no code for that is in the page.
+A page holds one JSON document and one compressed block of bytes; an array in the document is a reference into the
+block. A browser opens the block with its own inflater (`DecompressionStream`), so the page needs no code for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One run as the page knows it: settings, state, figures, progress, elites and what was assessed of them.
+"""One run as data for the page: settings, state, figures, progress, elites and their assessment.
 
 Comparisons of several runs are in `comparison`.
 """
@@ -37,16 +37,16 @@ from tesselite.tessellation.protocol import Tessellation
 State = Literal["running", "finished", "stopped"]
 
 EXACT_BYTES = 6_000_000
-"""Solutions and features are kept exactly up to so many bytes each, in single precision beyond."""
+"""Solutions and features are kept exactly up to this many bytes each, in single precision beyond."""
 
 MOST_FEATURES = 64
-"""Of more features than this, those are kept that vary most."""
+"""The most features that are kept: those that vary most."""
 
 MOST_VALUES = 200
-"""Of a solution, so many values are shown."""
+"""Values of a solution that are shown, at most."""
 
 LONGEST_LABEL = 80
-"""Of a recorded text, so many characters are shown."""
+"""Characters of a recorded text that are shown, at most."""
 
 _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_fitness", "qd_score", "invalid")
 
@@ -89,7 +89,7 @@ class RunData:
 
 
 def read_run(folder: Path, name: str | None = None, tessellation: Tessellation | None = None) -> RunData:
-    """Read a run, going on or ended; nothing is written. A known tessellation saves reading it again.
+    """Read a run, active or ended; nothing is written. A known tessellation saves reading it again.
 
     Raises ValueError if there is no run in the folder, or its files are damaged.
     """
@@ -123,7 +123,7 @@ def read_run(folder: Path, name: str | None = None, tessellation: Tessellation |
 
 
 def _problem(folder: Path, plan: Plan) -> tuple[Problem | None, str]:
-    """The problem, or None and why it cannot be had here (a report can do without it)."""
+    """The problem, or None and why it is not available (a report can do without it)."""
     try:
         return problem_of(folder, plan), ""
     except Exception as error:  # a user's module may raise anything when it is imported
@@ -133,8 +133,8 @@ def _problem(folder: Path, plan: Plan) -> tuple[Problem | None, str]:
 def locked(folder: Path) -> bool:
     """Whether a live process runs in this folder.
 
-    Tries a shared lock for an instant on the file that a run locks. A run that goes on does not notice; one that starts
-    in this instant tries again.
+    Tries a shared lock for an instant on the file that a run locks. An active run does not notice; one that starts in
+    this instant retries.
     """
     try:
         import fcntl
@@ -228,7 +228,7 @@ def describe_run(
     if run.problem is not None:
         try:
             _describe_views(run, run.problem, elites, described, arrays, view_bytes if with_views else 0)
-        except Exception as error:  # a user's own view may raise anything; the rest of the page is worth having
+        except Exception as error:  # a user's view may raise anything; the rest of the page is still useful
             note = f"The problem's elite_view failed ({type(error).__name__}: {error}): elites are shown as bars."
             described["notes"].append(note)
     return described
@@ -243,14 +243,14 @@ def _phrase(problem: Problem | None, scenario: str) -> str:
 
 def _describe_growth(run: RunData, archive: Archive, arrays: PackedArrays) -> dict[str, Any]:
     """The bounds after each change, of the features whose range grew most, and pictures of the niches."""
-    changes, names = run.changes, archive.tessellation.space.names
+    changes, titles = run.changes, archive.tessellation.space.titles
     low, high, shown = bounds_of(changes)
     described: dict[str, Any] = {
         "at": [change.at for change in changes],
         "lost": [change.lost for change in changes],
         "n_niches": [change.n_niches for change in changes],
-        "bounds": [{"name": names[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown.tolist()],
-        "n_features": len(names),
+        "bounds": [{"name": titles[j], "low": low[:, j].tolist(), "high": high[:, j].tolist()} for j in shown.tolist()],
+        "n_features": len(titles),
         "pictures": [],
     }
     if run.pictures:
@@ -285,7 +285,7 @@ def _describe_views(
 
 
 def _about(run: RunData) -> dict[str, Any]:
-    """What the run is, and how to get it again; of an archive without a run, next to nothing."""
+    """The settings of the run, and how to repeat it; nearly empty for an archive without a run."""
     if run.stored is None:
         title = run.problem.name if run.problem is not None else run.name
         niches = repr(run.archive.tessellation) if run.archive is not None else ""

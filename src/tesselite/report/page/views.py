@@ -1,7 +1,7 @@
-"""What a problem shows of single elites (a posture, a trajectory, a gait), rounded and thinned to fit into a page.
+"""Views of single elites (a posture, a trajectory, a gait), rounded and thinned to fit into a page.
 
 Problems describe an elite through `Problem.elite_view`; how a view is drawn is in `assets/views.js` or in a script
-of the problem. Here it is decided how many elites get one.
+of the problem. This module decides how many elites get one.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from tesselite.report.page.packed_arrays import PackedArrays
 from tesselite.spaces.solutions import Rows
 
 VIEW_BYTES = 20_000_000
-"""Views of all elites of a page take at most so many bytes before compression."""
+"""The size of all views of a page, in bytes before compression, at most."""
 
 SCENARIO_ELITES = 100
-"""In each scenario, so many elites that do best there get a view of it too."""
+"""In each scenario, this many of the best elites get a view of it too."""
 
 _BATCH = 500
 _MOST_STEPS = 4000
@@ -38,7 +38,7 @@ def describe_views(
     """One set of views for the training setting and one for each scenario; empty if the problem has none to show.
 
     `scenarios` maps a name to the fitness (m,) of the elites in it, NaN where invalid. If not all elites fit into
-    `n_bytes`, evenly chosen ones get a view, and always the best. Where none is valid in a scenario, the best of the
+    `n_bytes`, evenly chosen ones get a view, and always the best. If none is valid in a scenario, the best of the
     training setting has a view of it.
     """
     if not len(elites):

@@ -91,7 +91,7 @@ def filter_tables(centroids: Floats, center: Floats, components: Floats | None =
 
     squares = [np.einsum("ij,ij->i", rows, rows) for rows in map(coordinates, range(0, k, _CHUNK))]
     longest = float(np.sqrt(max(part.max() for part in squares)))
-    # What double precision leaves uncertain of a length of 1, in a sum and in what is left over of a square.
+    # The uncertainty of double precision for a length of 1, in a sum and in the remainder of a square.
     slack, blur = (d + 16) * 2.0**-50, 0.0 if components is None else 4.0 * float(np.sqrt(d * 2.0**-52))
     usable = 1e-100 < longest < 1e100  # otherwise all centroids are tried
     step = _REACH * longest / LARGEST if usable else 1.0
@@ -114,7 +114,7 @@ def filter_tables(centroids: Floats, center: Floats, components: Floats | None =
         padded = np.zeros((n * COLUMNS, 2 * steps), np.int16)
         padded[: len(rows), :width] = rounded
         panels[first // COLUMNS : first // COLUMNS + n] = pack_pairs(padded, COLUMNS)
-    # Many groups take long to look through, few take long to search again; by parts, several are searched again.
+    # Many groups are slow to scan, few are slow to search again; by parts, several are searched again.
     groups = min(_GROUPS, int(np.sqrt(1.2 * n_panels * steps)) + 1) if components is None else _GROUPS
     q = 0 if components is None else len(components)
     in_eights = -(-q // LANES) * LANES
@@ -387,7 +387,7 @@ def _among_groups(points: Floats, row: int, r: int, stride: int, f: Filter, s: R
     best = strided_maximum(s.maxima, at, stride, f.n_groups)
     by_parts = f.n_parts > 0
     if by_parts:
-        # Who is nearest by its parts comes first: its distance then bounds the others'.
+        # The nearest by its parts comes first: its distance then bounds the others'.
         group = 0
         while not any_reaches(s.maxima, at + group * stride, best):
             group += 1

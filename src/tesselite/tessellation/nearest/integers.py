@@ -2,8 +2,8 @@
 
 The nearest centroid has the largest score y.z - |z|^2 / 2. With y and z rounded to 16 bits, a processor multiplies and
 adds twice as many terms at a time as in single precision, and sums of integers are exact: a score is wrong by what the
-rounding of y and z can do, no more, and the lengths of both errors are known. Who is nearest among those that are left
-is decided in double precision in `filtered`.
+rounding of y and z can do, no more, and the lengths of both errors are known. The nearest of those that remain is found
+in double precision in `filtered`.
 """
 
 from __future__ import annotations

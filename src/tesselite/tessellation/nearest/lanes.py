@@ -1,8 +1,8 @@
 """Eight distances at once: the vector operations that the indexes and Lloyd's algorithm are made of.
 
-Numba vectorises only some loops, and not those of eight; here the vectors are spelled out for LLVM, which maps them to
-whatever the processor has. Plain IEEE operations in a fixed order, so that results are those of the scalar formula.
-What is searched with them lives in `tree` and `lloyd`.
+Numba does not vectorise loops of eight; here the vectors are spelled out for LLVM, which maps them to the processor's
+instructions. Plain IEEE operations in a fixed order, so that results are those of the scalar formula. What is searched
+with them lives in `tree` and `lloyd`.
 """
 
 from __future__ import annotations

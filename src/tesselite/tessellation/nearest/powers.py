@@ -1,6 +1,6 @@
-"""Sums of |x - c|^p for any p, eight at a time and right to a part in 10^8: enough to tell who cannot be nearest.
+"""Sums of |x - c|^p for any p, eight at a time, to a part in 10^8: enough to rule centroids out.
 
-A power is 2^(p log2 u), both functions by a few terms of their series: 1.2 ns, where the C library's takes 11.7. Who is
+A power is 2^(p log2 u), both functions by a few terms of their series: 1.2 ns, where the C library's takes 11.7. The
 nearest is decided by the exact powers of the C library in `tree`.
 """
 

@@ -1,4 +1,4 @@
-"""Leading principal components: directions that hold most of the variance of rows, and whether a look-up gains by them.
+"""Leading principal components: directions that hold most of the variance of rows, and whether they speed up a look-up.
 
 What they bound is used by the look-up in `filtered` and by Lloyd's algorithm in `tesselite.tessellation.staircase`.
 """
@@ -51,7 +51,7 @@ def worthwhile_components(centroids: Floats) -> tuple[Floats, Floats] | None:
     k, d = centroids.shape
     if d < _LEAST_DIMENSIONS or k < _LEAST_CENTROIDS:
         return None
-    # A few rows tell cheaply if there is no hope: components fit few rows better than many.
+    # A few rows show cheaply if there is no gain: components fit few rows better than many.
     if leading_components(_some(centroids, 192), _COUNTS[-1])[2] > 0.4:
         return None
     mean, components, _ = leading_components(_some(centroids, 1024), _COUNTS[-1])
@@ -60,7 +60,7 @@ def worthwhile_components(centroids: Floats) -> tuple[Floats, Floats] | None:
     squares = _squares(rows[probes] - mean, rows - mean)
     squares[np.arange(_PROBES), probes] = np.inf
     nearest = squares.min(axis=1, keepdims=True)
-    best, least = None, 0.7 * k * d / 79.0  # a gain that is worth it
+    best, least = None, 0.7 * k * d / 79.0  # the least gain
     for q in _COUNTS:
         if q > min(d // 2, len(components)):
             break

@@ -7,7 +7,7 @@
   centroids are compared.
 - Unit-scaled places along periodic features are multiples of 2^-52, so that images and differences are exact, and
   distances the same whichever image they are measured from.
-- Different labels are never near: each combination of labels has an index of its own over the other features.
+- Different labels never compete: each combination of labels has an index of its own over the other features.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def find_in_groups(points: Floats, floats: Floats, ints: Ints, niches: Ints) -> 
 
 
 class _Grouped(Lookup):
-    """A look-up that holds the addresses of others, which are those of this process: copies find them anew."""
+    """A look-up that holds the addresses of others, valid in this process only: copies look them up again."""
 
     recipe: tuple[Any, ...]
 

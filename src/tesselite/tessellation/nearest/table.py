@@ -89,7 +89,7 @@ def _gather(
             if d2 <= limit:
                 if n_near == _MOST:
                     return -1
-                slot = n_near  # nearest to the middle first: they rule out the others
+                slot = n_near  # nearest to the middle first: they exclude the others
                 while slot > 0 and far[slot - 1] > d2:
                     far[slot] = far[slot - 1]
                     near[slot] = near[slot - 1]
@@ -154,7 +154,7 @@ def fill_table(centroids: Floats, side: int, starts: Ints, members: Ints, bucket
         y = (row + 0.5) * h
         for column in range(side):
             x = (column + 0.5) * h
-            # Nobody farther from the middle than this can be nearest anywhere in the square.
+            # No centroid farther from the middle than this can be nearest anywhere in the square.
             radius = np.sqrt(_nearest_square(centroids, starts, members, buckets, x, y)) + 2 * half_diagonal
             n_near = _gather(centroids, starts, members, buckets, x, y, radius, near, far)
             if n_near < 0:
@@ -249,7 +249,7 @@ def _table_search(x: float, y: float, floats: Floats, ints: Ints) -> int:
     at += 1
     head = np.uintp(at + 2 * (row * side + column))
     first, second = ints[head], ints[head + np.uintp(1)]
-    if first >= 0:  # always four distances: which of them count is no branch to mispredict
+    if first >= 0:  # always four distances: this avoids a branch that could be mispredicted
         a, b, c, d = first & 0xFFFFFFFF, first >> 32, second & 0xFFFFFFFF, second >> 32
         best, best_id = _squared(x, y, floats, centroids + 2 * a), a
         other = _squared(x, y, floats, centroids + 2 * b)

@@ -1,4 +1,4 @@
-// What a run is: its state, its figures, its settings, and how to get it again.
+// A run: its state, its figures, its settings, and how to repeat it.
 "use strict";
 {
   const STATES = { running: "running", finished: "finished", stopped: "stopped before its end", none: "no run yet" };

@@ -1,4 +1,4 @@
-// Charts by Plotly: progress of one run or of all of them. Plotly is unpacked when the rest of the page stands.
+// Charts by Plotly: progress of one run or of all of them. Plotly is unpacked after the rest of the page.
 "use strict";
 {
   const PANELS = [["coverage", "Coverage"], ["qd_score", "QD score"], ["best_fitness", "Best fitness"], ["mean_fitness", "Mean fitness of elites"]];
@@ -52,7 +52,7 @@
     return box;
   };
 
-  // Without data (another run was begun in the folder that is watched) a chart goes, and its box with it.
+  // Without data (another run was begun in the watched folder) a chart disappears, with its box.
   const drop = async (id) => {
     const box = Page.by(id);
     if (!box) return;
@@ -60,7 +60,7 @@
     box.parentElement.remove();
   };
 
-  // Of one run with several emitters: how many of its elites each had found, as time went on.
+  // Of one run with several emitters: how many of its elites each had found over time.
   const by_emitter = (parent, against) => {
     const run = Page.document.runs.length === 1 && Page.document.runs[0];
     if (!run || !run.archive || !run.archive.emitters || run.progress.evaluations.length < 2) return drop("progress-emitters");

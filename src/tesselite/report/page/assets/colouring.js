@@ -14,7 +14,7 @@
     Page.by("colour-missing").textContent = Page.run.assessed ? "invalid here, or not assessed" : "invalid here";
     const context = Page.by("colour-ramp").getContext("2d"), { names } = Page.colours.ramp(reversed);
     names.forEach((name, i) => { context.fillStyle = name; context.fillRect(i, 0, 1, 1); });
-    // The ends of the bar do not say what the colours between them are called.
+    // The ends of the bar do not name the colours between them.
     const named = axis.labels.length > 2 && axis.labels.length <= MOST_NAMES ? axis.labels : [];
     Page.by("colour-names").hidden = !named.length;
     Page.by("colour-names").replaceChildren(...named.map((label, code) => {
@@ -32,7 +32,7 @@
     return sorted.length ? [at(0.05), at(0.95)] : [0, 1];
   };
   const shared = (run, key) => {
-    const name = run.column(key).text, alike = [];
+    const { name } = run.column(key), alike = [];
     for (const other of Page.document.runs.filter((one) => one.archive)) {
       if (run.column(key).is_fitness) alike.push(other.archive.fitness, ...other.scenarios.map((s) => s.fitness));
       else if (key === "age") alike.push(other.archive.evaluations);

@@ -28,7 +28,7 @@
 
   Page.colours = {
     word: (name) => word(bytes(Page.css(name))),
-    // How a series is drawn; where colours repeat, lines and points tell one from another.
+    // The style of a series; where colours repeat, dashes and symbols differ.
     style: (i) => {
       const all = Page.css("--series").split(/\s+/), round = Math.floor(i / all.length) % 3;
       return { colour: all[i % all.length], dash: ["solid", "dash", "dot"][round], symbol: ["circle", "square", "diamond"][round] };

@@ -1,4 +1,4 @@
-// Several runs side by side. What is compared was computed in Python; here it is only drawn.
+// Several runs side by side. The numbers were computed in Python; here they are drawn.
 "use strict";
 {
   const cell = (text, number) => Page.make("td", number ? { class: "number" } : {}, text);
@@ -13,7 +13,7 @@
     return (value) => (value === null ? "failed" : text(value));
   };
 
-  // Who is who, once for all charts: a colour for each group.
+  // A colour for each group, for all charts.
   const legend = (groups, runs) => Page.make("p", { class: "legend" }, ...groups.map((group, i) => {
     const mark = Page.make("i");
     const { colour, dash } = Page.colours.style(i);
@@ -120,7 +120,7 @@
     Page.by("comparison-card").hidden = !comparison;
     if (!comparison) return;
     const parent = Page.by("comparison");
-    // Charts are kept and drawn anew; the rest is cheap to make again.
+    // Charts are kept and redrawn; the rest is cheap to rebuild.
     parent.querySelectorAll(".made").forEach((element) => element.remove());
     const made = (element) => { element.classList.add("made"); return element; };
     parent.prepend(made(legend(comparison.groups, runs)));

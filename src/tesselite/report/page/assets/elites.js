@@ -66,7 +66,7 @@
       ["fitness", "fitness"],
       ["age", "age (evaluation that found it)"],
       ...(archive.emitters ? [["emitter", "emitter that found it"]] : []),
-      ...run.features.map((feature, j) => [`feature ${j}`, feature.name]),
+      ...run.features.map((feature, j) => [`feature ${j}`, feature.title]),
       ...archive.records.map((record, j) => [`record ${j}`, record.name]),
       ...(archive.named ? archive.variables.map((variable, j) => [`variable ${j}`, variable.name]) : []),
       ...described.scenarios.map((scenario, j) => [`scenario ${j}`, `fitness ${scenario.phrase}`]),
@@ -101,7 +101,7 @@
         return { text: "emitter", values: of, axis, unit: Float32Array.from(of, axis.at) };
       }
       const j = +key.split(" ")[1];
-      if (key.startsWith("feature")) return { text: run.features[j].name, ...run.features[j], axis: Page.axis(run.features[j]) };
+      if (key.startsWith("feature")) return { text: run.features[j].title, ...run.features[j], axis: Page.axis(run.features[j]) };
       if (key.startsWith("record")) {
         const { name, values, labels } = archive.records[j];
         return measured(name, values, false, labels);
@@ -162,7 +162,7 @@
       // A spreadsheet takes some names for formulas, unless an apostrophe says that they are text.
       const as_text = (name) => (/^[=+\-@\t\r]/.test(name) && Number.isNaN(Number(name)) ? `'${name}` : name);
       const quote = (name) => (/[",\n\r]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
-      // Names that are taken get a word in front, as in `tesselite export`.
+      // Names in use get a prefix, as in `tesselite export`.
       const names = ["niche", "fitness", "evaluation"];
       const enter = (kind, name) => { while (names.includes(name)) name = `${kind} ${name}`; names.push(name); };
       for (const feature of run.features) enter("feature", feature.name);
@@ -192,10 +192,10 @@
     Page.tell("select");
   };
 
-  // Select the best, and stay with it while a run goes on.
+  // Select the best, and follow it during a run.
   Page.select_best = () => { if (Page.run && Page.run.best() >= 0) Page.select(Page.run.best(), true); };
 
-  // What hovering says of an elite (or of an empty niche).
+  // The tooltip of an elite (or of an empty niche).
   Page.tip = (event, row, niche) => {
     const tip = Page.by("tip");
     if (row < 0 && niche === undefined) { tip.hidden = true; return; }
@@ -205,7 +205,7 @@
     if (row < 0) say("empty");
     else {
       say(`fitness ${run.text("fitness", row)}`);
-      run.features.slice(0, 6).forEach((feature, j) => say(`${feature.name} ${run.text(`feature ${j}`, row)}`));
+      run.features.slice(0, 6).forEach((feature, j) => say(`${feature.title} ${run.text(`feature ${j}`, row)}`));
       run.archive.records.slice(0, 6).forEach((record, j) => say(`${record.name} ${run.text(`record ${j}`, row)}`));
       if (run.features.length > 6) say(`and ${run.features.length - 6} more features`);
       if (Page.scenario) say(`fitness ${run.phrase(Page.scenario)} ${run.text(run.scenario_key(), row)}`);

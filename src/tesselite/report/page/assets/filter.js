@@ -15,7 +15,7 @@
     });
   };
 
-  // How many elites have which fitness: those that are kept in front of all.
+  // How many elites have which fitness: the selected ones in front of all.
   const BINS = 48, HEIGHT = 44;
   const histogram = () => {
     const run = Page.run, { unit, axis } = run.column("fitness"), canvas = Page.by("histogram");

@@ -46,7 +46,7 @@
     if (!growth) return;
     const many = growth.n_features > growth.bounds.length ? `The bounds of ${growth.bounds.length} of ${growth.n_features} features, those that grew most. ` : "";
     const of = growth.pictures.length;
-    const pictures = of ? `The niches right after ${of} of ${growth.at.length} changes, ${run.archive.features.map((f) => f.name).join(" to the right, ")} ${run.y_down ? "downwards" : "upwards"}, all in one frame; fitness from ${growth.range.map(Page.format(...growth.range)).join(" to ")}, better ones brighter.`
+    const pictures = of ? `The niches right after ${of} of ${growth.at.length} changes, ${run.archive.features.map((f) => f.title).join(" to the right, ")} ${run.y_down ? "downwards" : "upwards"}, all in one frame; fitness from ${growth.range.map(Page.format(...growth.range)).join(" to ")}, better ones brighter.`
       : growth.n_features > 2 ? `Niches of ${growth.n_features} features cannot be drawn in a plane.` : "The run kept no pictures of its niches.";
     Page.by("growth-said").textContent = many + pictures;
     Page.fill(Page.by("growth-pictures"), ...growth.pictures.map((one) => picture(run, one)));

@@ -25,7 +25,7 @@
       const there = run.scenario(Page.scenario).fitness[row];
       shown.push([run.phrase(Page.scenario), Number.isNaN(there) ? absent(row) : run.text(run.scenario_key(), row)]);
     }
-    if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.name, run.text(`feature ${j}`, row)]));
+    if (run.features.length <= 4) run.features.forEach((f, j) => shown.push([f.title, run.text(`feature ${j}`, row)]));
     run.archive.records.slice(0, 8).forEach((record, j) => shown.push([record.name, run.text(`record ${j}`, row)]));
     shown.push(["Evaluation", Page.number(run.archive.evaluations[row])]);
     if (run.archive.emitters) shown.push(["Found by", run.text("emitter", row)]);
@@ -35,7 +35,7 @@
   const lists = () => {
     const run = Page.run, row = Page.row;
     const put = (id, bars) => Page.fill(Page.by(id).querySelector(".bars"), ...bars.flat());
-    put("elite-features", run.features.map((f, j) => bar(f.name, run.text(`feature ${j}`, row), f.unit[row])));
+    put("elite-features", run.features.map((f, j) => bar(f.title, run.text(`feature ${j}`, row), f.unit[row])));
     const solution = run.solution(row), axes = run.solution_axes();
     // From 0 where a value can have either sign.
     put("elite-solution", axes.map((axis, j) => bar(run.solution_name(j), axis.text(solution[j]), axis.at(solution[j]), axis.at(Math.max(axis.low, Math.min(axis.high, 0))))));
@@ -88,7 +88,7 @@
     requestAnimationFrame(tick);
   };
 
-  // The view of an elite in a setting: kept in the page, or asked of the server that stands behind it.
+  // The view of an elite in a setting: kept in the page, or requested from its server.
   const in_page = (run, row, scenario) => {
     for (const view of run.views || []) {
       if ((view.scenario || "") !== scenario) continue;
@@ -124,7 +124,7 @@
     return drawer && drawer.setting ? { drawer, opened: drawer.setting(view) } : null;
   };
 
-  // What tells an elite in a setting from all others; its row may change while a run goes on.
+  // Identifies an elite in a setting; its row may change during a run.
   const identity = () => {
     const { name, seed, archive } = Page.run;
     return JSON.stringify([name, seed, archive.niches[Page.row], archive.evaluations[Page.row], archive.fitness[Page.row], Page.scenario]);
@@ -149,12 +149,12 @@
     Page.by("view-best").textContent = scenario ? `Show the best ${run.phrase(scenario)}` : "Show the best";
     Page.by("player").hidden = !show.drawer || frames() < 2;
     Page.by("frame").max = String(frames() - 1);
-    if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the whole story
+    if (show.drawer && show.drawer.time) show.frame = Math.max(0, frames() - 1); // begin with the full history
     canvas.setAttribute("aria-label", found ? `${found[0].kind} of the elite of niche ${run.archive.niches[row]}` : `scenario ${scenario}`);
     show.extra = found && show.drawer && show.drawer.extra ? show.drawer.extra(show.opened, row) : null;
     Page.fill(Page.by("elite-extra"), ...(show.extra ? [show.extra] : []));
     if (show.extra) show.extra.redraw();
-    // Bars are all there is to see of a solution without a drawing.
+    // A solution without a drawing is shown as bars.
     if (!has_views) Page.by("elite-solution").open = true;
     draw();
   };

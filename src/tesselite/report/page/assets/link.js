@@ -1,4 +1,4 @@
-// What is looked at stands in the address, so that it survives a reload and can be sent: #niche=976&scenario=14.
+// The current view is in the address, so that it survives a reload and can be shared: #niche=976&scenario=14.
 "use strict";
 {
   const read = () => new URLSearchParams(location.hash.slice(1));
@@ -6,7 +6,7 @@
   // The run that the address names, or the first.
   Page.linked_run = () => Math.max(0, Page.document.runs.findIndex((run) => run.name === read().get("run")));
 
-  // Look at what the address says, as far as the run has it.
+  // Show what the address names, as far as the run has it.
   Page.follow_link = () => {
     const run = Page.run, link = read();
     if (!run || (link.get("run") ?? run.name) !== run.name) return;

@@ -1,4 +1,4 @@
-// Where a server stands behind the page (`tesselite watch`): ask it every few seconds whether there is something new.
+// With a server (`tesselite watch`): ask it for updates every few seconds.
 "use strict";
 {
   let stamp = "";
@@ -27,7 +27,7 @@
     document.body.dataset.updates = String(1 + +(document.body.dataset.updates || 0));
   };
 
-  // Views are not in the page: they are asked for one by one.
+  // Views are not in the page: they are requested one by one.
   Page.live = () => {
     stamp = Page.document.live.stamp;
     setTimeout(poll, 1000 * Page.document.live.seconds);

@@ -3,7 +3,7 @@
 {
   let chosen = 0;
 
-  // Whether what was selected and filtered in one still means the same in the other.
+  // Whether selections and filters of one are valid for the other.
   const alike = (one, other) => ["name", "problem", "seed"].every((key) => one[key] === other[key])
     && one.archive.n_niches === other.archive.n_niches
     && one.features.map((f) => f.name).join("\n") === other.features.map((f) => f.name).join("\n");
@@ -24,7 +24,7 @@
     Page.inspector.draw();
   };
 
-  // Show the run that is chosen; what was selected and filtered stays where it still makes sense.
+  // Show the run that is chosen; selections and filters stay where they are still valid.
   Page.show = async () => {
     Page.learn_drawings(Page.document.drawings);
     const described = Page.document.runs[chosen] || Page.document.runs[0];
@@ -64,7 +64,7 @@
       Page.by("scatter-axes").hidden = is_map;
       Page.by("zoom").hidden = !is_map;
       Page.by("map").setAttribute("aria-label", is_map
-        ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.name).join(" and ")}. Arrow keys move from niche to niche.`
+        ? `Map of the archive: ${run.n} elites over ${run.features.map((f) => f.title).join(" and ")}. Arrow keys move from niche to niche.`
         : `Elites as points: ${run.n} of them. Arrow keys move from elite to elite.`);
       Page.filter.open();
       if (is_map) Page.map.open(); else Page.scatter.open();

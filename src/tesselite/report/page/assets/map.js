@@ -142,7 +142,7 @@
     return u < 0 || u >= 1 || v < 0 || v >= 1 ? -1 : map.cells.niche_of(x + u * size, y + v * size);
   };
 
-  // Zoom by a factor around a place of the view, and move it by shares of its side. While a finger moves it, in a hurry.
+  // Zoom by a factor around a place of the view, and move it by shares of its side. While a finger moves it, coarsely.
   let rest = 0;
   const look = (factor, [u, v] = [0.5, 0.5], [across, up] = [0, 0], moving = false) => {
     const { x, y, size } = map.view;

@@ -31,7 +31,7 @@
     return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
   };
 
-  // A tick is round: all its digits are few.
+  // Ticks are round: they have few digits.
   const tick_text = (value) => {
     const size = Math.abs(value);
     if (size === 0) return "0";

@@ -1,4 +1,4 @@
-// The page's ground: one namespace, small DOM makers, events, and how the data are unpacked.
+// The page's ground: one namespace, small DOM helpers, events, and the unpacking of data.
 "use strict";
 
 const Page = {
@@ -36,7 +36,7 @@ Page.make = (tag, attributes = {}, ...children) => {
 
 Page.fill = (element, ...children) => element.replaceChildren(...children);
 
-// Entries that are there already stay: a list that somebody has open would close.
+// Existing entries stay: an open list would close.
 Page.options = (select, entries, chosen) => {
   const same = select.length === entries.length
     && entries.every(([value, text], i) => select.options[i].value === value && select.options[i].textContent === text);

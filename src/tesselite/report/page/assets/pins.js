@@ -1,4 +1,4 @@
-// Elites that are pinned stay in sight: marked in all views, and side by side in a table with their drawings.
+// Pinned elites: marked in all views, and side by side in a table with their drawings.
 "use strict";
 {
   const VALUES = 40; // of a solution

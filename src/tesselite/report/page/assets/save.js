@@ -10,7 +10,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
-  // Draw with a pen of our own in place of a canvas' context; `Page.fit` hands it out.
+  // Draw with our own pen instead of a canvas' context; `Page.fit` returns it.
   const with_pen = (canvas, draw, make) => {
     Page.pen = { canvas, make, used: null };
     try { draw(); return Page.pen.used; } finally { Page.pen = null; draw(); }
@@ -37,7 +37,7 @@
   const save_chart = async (box, name, kind) => {
     const Plotly = await Page.plotly(), { clientWidth: width, clientHeight: height } = box;
     const address = await Plotly.toImage(box, { format: kind, width, height, scale: SCALE });
-    // The policy of the page forbids to fetch even its own data.
+    // The policy of the page forbids fetching even its own data.
     const [, data] = address.split(/,(.*)/s), is_text = !address.slice(0, 40).includes(";base64");
     const bytes = is_text ? decodeURIComponent(data) : Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
     Page.save(`${name}.${kind}`, new Blob([bytes], { type: kind === "svg" ? "image/svg+xml" : "image/png" }));

@@ -1,4 +1,4 @@
-// Elites as points, for archives that are no map: any two of fitness, features and principal components.
+// Elites as points, for archives without a map: any two of fitness, features and principal components.
 "use strict";
 {
   const MARGIN = { right: 18, top: 8, bottom: 40 };

@@ -1,4 +1,4 @@
-// A pen that draws SVG: as much of a canvas' context as the page's drawings use, so that each of them is a vector file too.
+// A pen that draws SVG: the part of a canvas' context that the page's drawings use, so that they can be saved as vectors.
 "use strict";
 {
   const number = (value) => String(+value.toFixed(2));

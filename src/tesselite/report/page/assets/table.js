@@ -13,12 +13,18 @@
     }),
   ];
 
-  const named = (run, name) => {
-    const known = columns(run), like = name.trim().toLowerCase();
-    return known.find(([, text]) => text.toLowerCase() === like) || known.find(([, text]) => like && text.toLowerCase().startsWith(like));
+  // The feature of this name or title; -1 if there is none.
+  const feature_named = (run, text) => {
+    const like = text.trim().toLowerCase(), by = (key) => run.features.findIndex((feature) => feature[key].toLowerCase() === like);
+    return by("title") < 0 ? by("name") : by("title");
   };
 
-  // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. What is not understood keeps nothing.
+  const named = (run, name) => {
+    const known = columns(run), like = name.trim().toLowerCase(), j = feature_named(run, name);
+    return (j >= 0 && known.find(([key]) => key === `feature ${j}`)) || known.find(([, text]) => text.toLowerCase() === like) || known.find(([, text]) => like && text.toLowerCase().startsWith(like));
+  };
+
+  // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. Unknown conditions keep nothing.
   const TESTS = { "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };
   Page.query = (run, text) => {
     const tests = [], wrong = [], niches = new Set();
@@ -37,10 +43,10 @@
 
   // The label at the end of "material oak", or of "oak" for feature i: [feature, its number]; null if there is none.
   const label_of = (run, part, i) => {
-    for (const [j, { name, labels }] of run.features.entries()) {
+    for (const [j, { labels }] of run.features.entries()) {
       const code = labels.findIndex((label) => part.toLowerCase().endsWith(label.toLowerCase()));
       const before = code < 0 ? "" : part.slice(0, part.length - labels[code].length).replace(/[\s=:]*$/, "").toLowerCase();
-      if (code >= 0 && (before === name.toLowerCase() || (!before && i === j))) return [`feature ${j}`, code];
+      if (code >= 0 && (before ? feature_named(run, before) === j : i === j)) return [`feature ${j}`, code];
     }
     return null;
   };
@@ -52,7 +58,7 @@
       const labelled = label_of(run, part, i);
       if (labelled) return labelled;
       const [, name, number] = part.match(/^(.*?)[\s=:]*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
-      const j = name ? run.features.findIndex((feature) => feature.name.toLowerCase() === name.toLowerCase()) : i;
+      const j = name ? feature_named(run, name) : i;
       return run.features[j] && Number.isFinite(+number) ? [`feature ${j}`, +number] : null;
     });
     return wanted.length && wanted.every(Boolean) ? wanted : null;
@@ -79,7 +85,7 @@
     const known = shown_columns(run), [, , value] = known.find(([key]) => key === table.by) || known[1];
     const up = table.up ?? (table.by === "distance" || (table.by !== "fitness" && !table.by.startsWith("scenario")) || run.direction === "min");
     table.rows = Array.from({ length: run.n }, (_, row) => row).filter((row) => run.mask[row]);
-    // What has no value comes last, whichever way.
+    // Missing values come last in either order.
     const keys = Float64Array.from({ length: run.n }, (_, row) => value(row));
     table.rows.sort((a, b) => (Number.isNaN(keys[a]) - Number.isNaN(keys[b])) || (up ? keys[a] - keys[b] : keys[b] - keys[a]) || a - b);
     return up;
@@ -106,9 +112,11 @@
     Page.by("page-on").disabled = table.first + ROWS >= n;
   };
 
+  const example = (run) => run.features.slice(0, 2).map((f) => `${f.title} = ${f.axis_middle}`).join(", ");
+
   const find_nearest = () => {
     const run = Page.run, text = Page.by("nearest").value, wanted = features_of(run, text);
-    Page.by("nearest-note").textContent = text.trim() && !wanted ? `Expected values of features, as in ${run.features.slice(0, 2).map((f) => `${f.name} ${f.axis_middle}`).join(", ")}` : "";
+    Page.by("nearest-note").textContent = text.trim() && !wanted ? `Expected values of features, as in ${example(run)}` : "";
     Object.assign(table, { wanted, by: wanted ? "distance" : "fitness", up: null, first: 0 });
     draw();
     if (wanted && table.rows.length) Page.select(table.rows[0]);
@@ -120,7 +128,7 @@
       const run = Page.run;
       for (const [j, feature] of run.features.entries()) feature.axis_middle = Page.number(run.column(`feature ${j}`).axis.value(0.5));
       if (table.wanted && !table.wanted.every(([key]) => run.has(key))) table.wanted = null;
-      Page.by("nearest").placeholder = run.features.slice(0, 2).map((f) => `${f.name} ${f.axis_middle}`).join(", ");
+      Page.by("nearest").placeholder = example(run);
       Page.by("search").value = run.query;
       draw();
     },

@@ -1,4 +1,4 @@
-// How single elites are drawn: what any drawing needs, and two for all, a posture and a trajectory. Problems bring others.
+// How single elites are drawn: what any drawing needs, and two for all, a posture and a trajectory. Problems can add others.
 "use strict";
 {
   // One elite's part of an array of a view: numbers in their units, shape without the first axis.
@@ -102,7 +102,7 @@
   Page.drawers = { posture, trajectory };
   Page.drawer = (kind) => (Page.drawers[kind] ? { ...usual, ...Page.drawers[kind] } : null);
 
-  // Scripts that problems bring. Each runs once, in an element of its own: one that fails leaves the others alone.
+  // Problems' own scripts. Each runs once, in its own element: a failing one does not affect the others.
   const known = new Set();
   Page.learn_drawings = (scripts = []) => {
     for (const script of scripts.filter((text) => !known.has(text))) {
