@@ -117,6 +117,9 @@ class WorkerChoice:
         return {name: value for name, value in said.items() if value is not None}
 
 
+ANY = WorkerChoice()
+
+
 @dataclass(frozen=True)
 class OnWorkers(Execution):
     """What all ways of execution on workers share: which workers, and how patient we are with them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ParamSpec
 
@@ -25,7 +25,7 @@ from tesselite.emitters.names import emitter_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.execution.choice import execution_of, resumed
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
-from tesselite.execution.execution import Execution, Job, WorkerChoice
+from tesselite.execution.execution import ANY, Execution, Job, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers, WorkersLike
@@ -178,14 +178,10 @@ def run(
         emitter=chosen,
         seed=seed,
         execution=execution_of(
-            workers,
-            retries,
-            timeout,
+            WorkerChoice(workers, retries, timeout, recycle_after, worker_memory),
             asynchronous=asynchronous,
             islands=islands,
             exchange=exchange,
-            recycle_after=recycle_after,
-            worker_memory=worker_memory,
         ),
         start=start,
         history=history,
@@ -327,7 +323,7 @@ class Changes:
     variation: Variation | None = None
     emitter: Emitter | None = None
     other_version: bool = False
-    on: WorkerChoice = field(default_factory=WorkerChoice)
+    on: WorkerChoice = ANY
 
     def budget(self, plan: Plan) -> int:
         """The evaluations in all; ValueError if that is less than was planned."""
