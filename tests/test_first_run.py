@@ -11,6 +11,7 @@ import pytest
 import tesselite as tl
 from tesselite.compiled import kernels
 from tesselite.runs import first_run
+from tesselite.tessellation.niches import Cvt
 
 ARM = tl.problems.arm(4)
 SMALL = {"n_niches": 9, "evaluations": 300, "initial": 100, "batch_size": 100, "seed": 1}
@@ -55,7 +56,7 @@ def test_it_is_killed_when_the_niches_fail(started, monkeypatch):
     def fail(*args, **options):
         raise MemoryError
 
-    monkeypatch.setattr(first_run.Cvt, "tessellate", fail)
+    monkeypatch.setattr(Cvt, "tessellate", fail)
     with pytest.raises(MemoryError):
         tl.illuminate(ARM, **SMALL)
     assert [other.ended for other in started] == ["killed"]

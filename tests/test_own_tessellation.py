@@ -92,6 +92,23 @@ def test_a_run_on_it_resumes_and_is_shown(example, tmp_path, monkeypatch):
     assert straight.archive.n_niches == 24
 
 
+def test_it_is_drawn_as_the_polygons_that_it_gives(example):
+    class Drawn(example.Rings):
+        unknown_borders = ""
+
+        def polygons(self, niches):
+            return [np.full((4, 2), float(niche)) for niche in niches]
+
+    drawn = {}
+    for make in (example.Rings, Drawn):
+        archive = tl.Archive(make(ARM.features, 2, 4), 1)
+        archive.add([[0.0], [0.0]], [1.0, 2.0], [[0.1, 0.1], [0.9, 0.9]])
+        drawn[make] = tl.plots.archive(archive, colorbar=False).collections[0]
+    niches = archive.elites().niches
+    assert [path.vertices[0, 0] for path in drawn[Drawn].get_paths()] == niches.tolist()
+    assert len(drawn[example.Rings].get_array().ravel()) == 900 * 900  # painted by the look-up
+
+
 def test_a_search_can_change_to_it(example, tmp_path):
     search = tl.MapElites(ARM.solutions, tl.GridTessellation(ARM.features, 5), initial=50, seed=1)
     search.tell_evaluation(ARM.evaluate(search.ask(50)))

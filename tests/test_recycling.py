@@ -62,7 +62,7 @@ def test_sizes():
 
 
 def test_plans_files_and_commands_know_the_limits(tmp_path):
-    how = execution_of(2, recycle_after=1e3, worker_memory="2GB")
+    how = execution_of(WorkerChoice(2, recycle_after=1e3, worker_memory="2GB"))
     assert how == Batches(2, recycle_after=1000, worker_memory=2 * 10**9)
     assert execution_from_dict(json.loads(json.dumps(how.to_dict()))) == how
     assert execution_from_dict({"kind": "batches", "workers": 2, "retries": 2, "timeout": None}) == Batches(2)

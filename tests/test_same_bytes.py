@@ -167,6 +167,20 @@ def test_the_archive_is_that_of_before(case, threads):
     assert digests(*case, threads) == json.loads(KEPT.read_text())[label(case)]
 
 
+@pytest.mark.parametrize("case", [("arm", "grid", "iso_line"), ("arm", "tree", "iso_line")], ids=label)
+def test_workers_and_interruptions_change_no_byte(case, tmp_path):
+    problem, batch_size = PROBLEMS[case[0]](), 64
+    kept = json.loads(KEPT.read_text())[label(case)][str(batch_size)]
+    how: dict[str, Any] = {
+        "tessellation": NICHES[case[1]](problem.features),
+        "variation": tl.variation.by_name(case[2]),
+    }
+    how |= {"initial": INITIAL, "batch_size": batch_size, "seed": SEED}
+    assert digest(tl.illuminate(problem, evaluations=EVALUATIONS, workers=1, **how)) == kept
+    tl.run(problem, evaluations=INITIAL + 10 * batch_size, out=tmp_path / "run", **how)
+    assert digest(tl.resume(tmp_path / "run", evaluations=EVALUATIONS).archive) == kept
+
+
 def test_every_configuration_kept_is_tested():
     assert set(json.loads(KEPT.read_text())) == {label(case) for case in CASES}
 

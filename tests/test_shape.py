@@ -21,8 +21,6 @@ LONG_FUNCTIONS = {
     "problems/hexapod_locomotion/contact.py:_normal_pass",
     "problems/hexapod_locomotion/line_search.py:_solve_states",
     "problems/maze_navigation/simulation.py:_roll_out",
-    "tessellation/cells.py:cut_cell",
-    "tessellation/lloyd.py:assign_on_grid",
 }
 MANY_PARAMETERS = {  # all public: users type these keywords
     "assessment/scenarios.py:assess",

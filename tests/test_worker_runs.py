@@ -23,7 +23,7 @@ from tesselite.cli import main
 from tesselite.execution.asynchronous import SteadyState
 from tesselite.execution.batches import Batches
 from tesselite.execution.choice import execution_of
-from tesselite.execution.execution import Job
+from tesselite.execution.execution import Job, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.islands import Islands
 from tesselite.execution.log import EvaluationLog
@@ -430,12 +430,12 @@ def test_options_that_make_no_sense(tmp_path, capsys, options, message):
 
 
 def test_numbers_of_any_kind_are_kept_as_whole_numbers():
-    how = execution_of(np.int64(2), retries=np.int32(1), islands=2.0, exchange=1e3)
+    how = execution_of(WorkerChoice(np.int64(2), retries=np.int32(1)), islands=2.0, exchange=1e3)
     assert [how.workers, how.retries, how.n, how.exchange] == [2, 1, 2, 1000]
     assert {type(n) for n in (how.workers, how.retries, how.n, how.exchange)} == {int}
     for timeout in ("3", [3]):
         with pytest.raises(ValueError, match="timeout: expected seconds above 0"):
-            execution_of(2, timeout=timeout)
+            execution_of(WorkerChoice(2, timeout=timeout))
 
 
 def test_a_run_with_a_seed_needs_no_replay(tmp_path):

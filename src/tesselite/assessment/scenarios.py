@@ -29,7 +29,7 @@ from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.execution.choice import evaluator, execution_of
-from tesselite.execution.execution import Execution
+from tesselite.execution.execution import Execution, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.workers import WorkersLike
 from tesselite.problems.problem import TRAINING, Problem
@@ -251,7 +251,7 @@ def assess(
         >>> found.best("ice") == found.best() / 2
         True
     """
-    execution = execution_of(workers, retries, timeout)
+    execution = execution_of(WorkerChoice(workers, retries, timeout))
     how = Evaluating(execution, threads, on_assessed)
     return _assess(archive, problem, scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import write_text
 from tesselite.base.spreadsheets import as_text
 
 _LONGEST_IN_FULL = 1e15  # larger numbers have powers of ten
@@ -96,13 +96,10 @@ class Table:
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Write name.md, name.csv and name.tex into a folder; the files."""
-        folder.mkdir(parents=True, exist_ok=True)
-        files = []
-        for ending, text in (("md", self.to_markdown()), ("csv", self.to_csv()), ("tex", self.to_latex())):
-            file = folder / f"{name}.{ending}"
-            write_atomically(file, lambda part, text=text: part.write_text(text, encoding="utf-8"))  # type: ignore[misc]
-            files.append(file)
-        return files
+        texts = {"md": self.to_markdown(), "csv": self.to_csv(), "tex": self.to_latex()}
+        for ending, text in texts.items():
+            write_text(folder / f"{name}.{ending}", text)
+        return [folder / f"{name}.{ending}" for ending in texts]
 
 
 def _csv_cell(cell: Any) -> Any:

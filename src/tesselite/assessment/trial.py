@@ -18,7 +18,7 @@ from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics, measure, project, spread
 from tesselite.assessment.scenarios import Assessment
-from tesselite.base.atomic import regular_bytes, write_atomically
+from tesselite.base.atomic import regular_bytes, write_text
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
@@ -62,8 +62,7 @@ class Trial:
     def save(self, path: Path) -> Path:
         """Write a JSON file, a line for each list."""
         content = sealed({"format": FORMAT, **asdict(self)})
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, lambda part: part.write_text(_json(content) + "\n", encoding="utf-8"))
+        write_text(path, _json(content) + "\n")
         return path
 
     @classmethod

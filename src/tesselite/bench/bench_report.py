@@ -16,7 +16,7 @@ import numpy as np
 from tesselite import __version__
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
-from tesselite.base.atomic import regular_bytes, write_atomically
+from tesselite.base.atomic import regular_bytes, write_text
 from tesselite.bench.benchmarks import ALGORITHMS, BENCHMARKS, SHORT, Benchmark
 from tesselite.bench.published import PUBLISHED, PUBLISHED_EVALUATIONS, PUBLISHED_RUNS, SOURCES, Published
 from tesselite.paper.reproduce import read_trials
@@ -51,14 +51,12 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
     if not any(not runs.theirs for several in found.values() for runs in several):
         raise ValueError(f"{out}: no trial is finished yet")
     table = out / "tables" / "benchmarks.csv"
-    table.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(table, lambda part: part.write_text(_table(found).to_csv(), encoding="utf-8"))
+    write_text(table, _table(found).to_csv())
     figures = {
         name: _curves(BENCHMARKS[name], runs, out / "figures" / f"{name}.{kind}") for name, runs in found.items()
     }
     report = out / "report.md"
-    text = _text(found, figures)
-    write_atomically(report, lambda part: part.write_text(text, encoding="utf-8"))
+    write_text(report, _text(found, figures))
     return [report, table, *figures.values()]
 
 

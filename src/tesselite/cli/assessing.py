@@ -61,7 +61,7 @@ def _evaluating(on: WorkerOptions, progress: Callable[[int, int], object] | None
     from tesselite.assessment.scenarios import Evaluating
     from tesselite.execution.choice import execution_of
 
-    return Evaluating(execution_of(on.where, on.retries, on.timeout), on.threads, progress)
+    return Evaluating(execution_of(on.choice()), on.threads, progress)
 
 
 def _tell_settings(found: Assessment, share: Sequence[float]) -> None:

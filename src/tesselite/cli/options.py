@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
+
+if TYPE_CHECKING:
+    from tesselite.execution.execution import WorkerChoice
 
 _Record = TypeVar("_Record")
 
@@ -140,6 +143,23 @@ def _one_of(workers: int | None, dask: str | None) -> int | str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Recycling:
+    """When worker processes are replaced."""
+
+    recycle_after: int | None = option(
+        "Replace a worker process after N evaluations, for simulators that leak (--workers only).",
+        metavar="N",
+        parser=whole,
+    )
+    worker_memory: str | None = option(
+        "Replace a worker process once it takes this much memory, such as 2GB (--workers only).", metavar="SIZE"
+    )
+
+
+NO_RECYCLING = Recycling()
+
+
+@dataclass(frozen=True, kw_only=True)
 class WorkerOptions:
     """Where evaluations are done."""
 
@@ -157,6 +177,12 @@ class WorkerOptions:
     def where(self) -> int | str | None:
         """The number of processes, or the address of a cluster."""
         return _one_of(self.workers, self.dask)
+
+    def choice(self, limits: Recycling = NO_RECYCLING) -> WorkerChoice:
+        """The workers and their limits, as runs take them."""
+        from tesselite.execution.execution import WorkerChoice
+
+        return WorkerChoice(self.where, self.retries, self.timeout, limits.recycle_after, limits.worker_memory)
 
 
 @dataclass(frozen=True, kw_only=True)

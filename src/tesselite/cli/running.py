@@ -19,7 +19,6 @@ from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter
 from tesselite.emitters.uniform_parents import uniform
 from tesselite.execution.choice import execution_of
-from tesselite.execution.execution import WorkerChoice
 from tesselite.problems import by_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.carry_on import Interrupted, Run
@@ -50,14 +49,10 @@ EVALUATIONS = 100_000
 def _plan(options: RunOptions, problem: Problem) -> Plan:
     """The plan of the run that the options ask for."""
     execution = execution_of(
-        options.on.where,
-        options.on.retries,
-        options.on.timeout,
+        options.on.choice(options.recycling),
         asynchronous=options.asynchronous,
         islands=options.islands,
         exchange=options.exchange,
-        recycle_after=options.recycling.recycle_after,
-        worker_memory=options.recycling.worker_memory,
     )
     if options.paper:
         options = _as_in_the_paper(options)
@@ -203,9 +198,8 @@ def resume_run(options: ResumeOptions) -> None:
     """Continue a run and report its result."""
     folder, on = options.folder, options.on
     trust_problem(folder)  # to resume a run is to run its problem
-    limits = options.recycling
-    given = WorkerChoice(on.where, on.retries, on.timeout, limits.recycle_after, limits.worker_memory)
-    changes = Changes(options.evaluations, other_version=options.other_version, on=given)
+    choice = on.choice(options.recycling)
+    changes = Changes(options.evaluations, other_version=options.other_version, on=choice)
     with _said_how_to_resume(folder), user_prints_to_stderr(), shown_run(options.quiet) as display:
         run = continue_run(
             folder, changes=changes, options=Options(on.threads, options.checkpoint_seconds, display=display)

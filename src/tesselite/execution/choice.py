@@ -13,10 +13,9 @@ from tesselite.base.importing import check_not_importing
 from tesselite.base.threads import checked_threads
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.execution.batches import Batches
-from tesselite.execution.execution import Execution, OnWorkers, WorkerChoice
+from tesselite.execution.execution import ANY, Execution, OnWorkers, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS, InProcess
 from tesselite.execution.islands import Islands
-from tesselite.execution.workers import WorkersLike
 from tesselite.execution.workers.farm import Farm
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows
@@ -25,35 +24,30 @@ _KINDS: dict[str, type[Execution]] = {way.kind: way for way in (InProcess, Batch
 
 
 def execution_of(
-    workers: WorkersLike | None = None,
-    retries: int | None = None,
-    timeout: float | None = None,
+    given: WorkerChoice = ANY,
     *,
     asynchronous: bool = False,
     islands: int | None = None,
     exchange: int | None = None,
-    recycle_after: int | None = None,
-    worker_memory: int | str | None = None,
 ) -> Execution:
     """The execution that these options ask for; ValueError where one of them would be ignored."""
     if asynchronous and islands is not None:
         raise ValueError("expected only one of asynchronous and islands, got both")
     if exchange is not None and islands is None:
         raise ValueError("exchange: only valid together with islands")
-    given = WorkerChoice(workers, retries, timeout, recycle_after, worker_memory)
     if islands is not None:
         return Islands(**given.options(), n=islands, exchange=exchange)
     if asynchronous:
         return Asynchronous(**given.options())
-    if workers is not None:
+    if given.workers is not None:
         return Batches(**given.options())
     Batches(**replace(given, workers=1).options())  # errors in them are reported first
     for name in ("recycle_after", "worker_memory"):
         if getattr(given, name) is not None:
             raise ValueError(f"{name}: needs workers, such as --workers N or workers=N for N processes")
-    if retries is not None:
+    if given.retries is not None:
         raise ValueError("retries: only valid together with workers (--workers, --dask) or islands")
-    if timeout is not None:
+    if given.timeout is not None:
         raise ValueError("timeout: needs workers, which can be stopped; this process cannot stop itself")
     return IN_PROCESS
 
@@ -71,7 +65,7 @@ def resumed(execution: Execution, given: WorkerChoice) -> Execution:
     if given.retries is not None and not given.workers:
         raise ValueError("retries: only valid together with workers, and this run has none")
     timeout = None if given.timeout == math.inf else given.timeout
-    return execution_of(**replace(given, workers=given.workers or None, timeout=timeout).options())
+    return execution_of(replace(given, workers=given.workers or None, timeout=timeout))
 
 
 def execution_from_dict(about: dict[str, Any]) -> Execution:

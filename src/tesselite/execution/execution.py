@@ -117,6 +117,9 @@ class WorkerChoice:
         return {name: value for name, value in said.items() if value is not None}
 
 
+ANY = WorkerChoice()
+
+
 @dataclass(frozen=True)
 class OnWorkers(Execution):
     """The base of executions on workers: which workers, and their limits.

@@ -25,7 +25,7 @@ from tesselite.execution.workers.farm import Halted
 from tesselite.execution.workers.payload import Payload
 from tesselite.execution.workers.task import Task, Workers, WorkersLost
 from tesselite.problems.problem import Problem
-from tesselite.search.map_elites import MapElites, NothingValid, batches, stop_if_nothing_is_valid
+from tesselite.search.map_elites import MapElites, NothingValid, batches, search_for, stop_if_nothing_is_valid
 from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.protocol import Tessellation
 
@@ -69,17 +69,7 @@ class Island:
     def search(self, stretch: Stretch) -> Found:
         """Carry on from the elites of a stretch to its end."""
         problem: Problem = self.problem_payload.load()
-        search = MapElites(
-            problem.solutions,
-            self.tessellation,
-            emitter=self.emitter,
-            initial=self.initial,
-            direction=problem.direction,
-            floor=problem.floor,
-            seed=self.seed,
-            start=self.start,
-            records=problem.records,
-        )
+        search = search_for(problem, self.tessellation, self.emitter, self.initial, self.seed, self.start)
         search.archive.restore(stretch.elites)
         search.evaluations = stretch.first
         if self.keeps_history:

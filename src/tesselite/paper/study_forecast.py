@@ -13,7 +13,7 @@ from tesselite.emitters.names import by_name as emitter_by_name
 from tesselite.paper.reproduce import Job
 from tesselite.paper.studies import CVT_ITERATIONS, Pair
 from tesselite.problems import by_name
-from tesselite.search.map_elites import MapElites, batches
+from tesselite.search.map_elites import batches, search_for
 from tesselite.tessellation.forecast import as_duration
 from tesselite.tessellation.forecast import forecast as forecast_cvt
 from tesselite.tessellation.grid import GridTessellation
@@ -143,11 +143,9 @@ def _evaluation_seconds(pair: Pair, threads: int) -> float:
     n = min(_PILOT, pair.evaluations)
 
     def pilot() -> float:
-        search = MapElites(
-            problem.solutions, GridTessellation(problem.features, 1 if problem.features.n > 40 else 2),
-            emitter=emitter_by_name(pair.variation) if pair.variation else None,
-            initial=max(1, n // 2), direction=problem.direction, floor=problem.floor, seed=0,
-        )  # fmt: skip
+        niches = GridTessellation(problem.features, 1 if problem.features.n > 40 else 2)
+        emitter = emitter_by_name(pair.variation) if pair.variation else None
+        search = search_for(problem, niches, emitter, max(1, n // 2), 0)
         began, first = time.perf_counter(), 0
         for state in batches(search, problem, n, batch_size=min(100, pair.batch_size, max(1, n // 4)), threads=threads):
             if state.evaluations <= n // 2:

@@ -10,7 +10,7 @@ from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import write_text
 from tesselite.paper.claims import claims_table, differences
 from tesselite.paper.numbers import numbers_of_pairs, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
@@ -74,8 +74,7 @@ def write_report(study: Study, out: Path, kind: str = "png") -> list[Path]:
         ],
     )
     report = out / "report.md"
-    text = _text(study, comparison, tables, figures)
-    write_atomically(report, lambda part: part.write_text(text, encoding="utf-8"))
+    write_text(report, _text(study, comparison, tables, figures))
     return [report, *files, *figures]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.figures import worst
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import write_text
 from tesselite.paper.unbounded import LABELS, TASKS, TRUE, Task
 from tesselite.report.style import LINES, figure, save
 
@@ -72,7 +72,7 @@ def write_report(out: Path, kind: str = "png") -> list[Path]:
     writer.writeheader()
     writer.writerows(table)
     written, report = out / "unbounded.csv", out / "report.md"
-    write_atomically(written, lambda part: part.write_text(lines.getvalue()))
+    write_text(written, lines.getvalue())
     text = [
         "# Feature spaces with unknown bounds",
         "",
@@ -83,7 +83,7 @@ def write_report(out: Path, kind: str = "png") -> list[Path]:
     ]
     for task in tasks:
         text += ["", *_task_table(task, rows, table)]
-    write_atomically(report, lambda part: part.write_text("\n".join(text) + "\n"))
+    write_text(report, "\n".join(text) + "\n")
     return [report, written, _drawn(out, tasks, table, kind)]
 
 

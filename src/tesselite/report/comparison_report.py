@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import write_text
 from tesselite.problems import by_name
 from tesselite.problems.problem import DrawScenario
 from tesselite.report.comparison_figures import comparison_figures
@@ -39,7 +39,7 @@ def write_comparison(
     ]
     lines += [f"![{file.stem}](figures/{file.name})\n" for file in figures]
     page = out / "comparison.md"
-    write_atomically(page, lambda part: part.write_text("\n".join(lines) + "\n", encoding="utf-8"))
+    write_text(page, "\n".join(lines) + "\n")
     return [page, *files, *figures]
 
 

@@ -28,13 +28,14 @@ from tesselite.execution.workers import Workers, WorkersLost
 from tesselite.execution.workers.farm import Halted
 from tesselite.problems.problem import Problem
 from tesselite.runs.folder import RunFolder, progress_of
-from tesselite.runs.plan import Plan, search_for
+from tesselite.runs.plan import Plan
 from tesselite.search.map_elites import (
     MILESTONES,
     MapElites,
     Milestones,
     batches,
     runs_compiled,
+    search_for,
     stop_if_nothing_is_valid,
 )
 

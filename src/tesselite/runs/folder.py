@@ -129,29 +129,11 @@ class RunFolder:
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
         self.path = path
+        self.settings_file, self.archive_file = path / "settings.json", path / "archive.parquet"
+        self.progress_file, self.centroids_file = path / "progress.csv", path / CENTROIDS_FILE
         self._new = new
         self._lock: IO[str] | None = None
         self._progress_check = 0
-
-    @property
-    def settings_file(self) -> Path:
-        """Where the settings are."""
-        return self.path / "settings.json"
-
-    @property
-    def archive_file(self) -> Path:
-        """Where the archive is."""
-        return self.path / "archive.parquet"
-
-    @property
-    def progress_file(self) -> Path:
-        """Where the progress is."""
-        return self.path / "progress.csv"
-
-    @property
-    def centroids_file(self) -> Path:
-        """Where the centroids of a Voronoi tessellation are."""
-        return self.path / CENTROIDS_FILE
 
     # -- opening ---------------------------------------------------------------------------------------------------
 

@@ -31,14 +31,12 @@ from tesselite.problems import has_name, importable_name
 from tesselite.problems.problem import Problem
 from tesselite.runs.known_designs import START_FILE, Start
 from tesselite.runs.stall import Stall
-from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites
+from tesselite.search.map_elites import BATCH_SIZE, INITIAL, MapElites, search_for
 from tesselite.spaces.records import NO_RECORDS, Records
-from tesselite.spaces.solutions import Rows
 from tesselite.tessellation.kind import Niches
 from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
-from tesselite.tessellation.revision import Revision
 
 _OPTIONAL = ("start", "records", "stall", "history")  # parts of a plan that are optional in a file
 _ISLANDS_HISTORY = 10**9  # bytes
@@ -253,30 +251,6 @@ def _check_islands_history(islands: Islands, kind: RowKind) -> None:
             f"expected at most {_ISLANDS_HISTORY / 1e9:.0f} GB, as with exchange="
             f"{max(1, _ISLANDS_HISTORY // (islands.n * kind.n_bytes))}"
         )
-
-
-def search_for(
-    problem: Problem,
-    niches: Tessellation,
-    emitter: Emitter | None,
-    initial: int,
-    seed: int,
-    start: Rows | None = None,
-    revision: Revision | None = None,
-) -> MapElites:
-    """A new search of a problem on these niches."""
-    return MapElites(
-        problem.solutions,
-        niches,
-        emitter=emitter,
-        revision=revision,
-        initial=initial,
-        direction=problem.direction,
-        floor=problem.floor,
-        seed=seed,
-        start=start,
-        records=problem.records,
-    )
 
 
 def fingerprint(problem: Problem) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ParamSpec
 
@@ -24,7 +24,7 @@ from tesselite.emitters.names import emitter_of
 from tesselite.emitters.uniform_parents import Variation
 from tesselite.execution.choice import execution_of, resumed
 from tesselite.execution.events import BUDGET, EVENTS_FILE, EXECUTION, NICHES, Events
-from tesselite.execution.execution import Execution, Job, WorkerChoice
+from tesselite.execution.execution import ANY, Execution, Job, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers, WorkersLike
@@ -33,7 +33,7 @@ from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_o
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import Budget, Plan, search_for, text_of
+from tesselite.runs.plan import Budget, Plan, text_of
 from tesselite.runs.problem import (
     agree_to,
     agree_to_import,
@@ -45,7 +45,7 @@ from tesselite.runs.problem import (
     unagreed_file,
 )
 from tesselite.runs.stall import stall_of
-from tesselite.search.map_elites import INITIAL, MapElites, NothingValid
+from tesselite.search.map_elites import INITIAL, MapElites, NothingValid, search_for
 from tesselite.tessellation.niches import niches_of
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
@@ -177,14 +177,10 @@ def run(
         emitter=chosen,
         seed=seed,
         execution=execution_of(
-            workers,
-            retries,
-            timeout,
+            WorkerChoice(workers, retries, timeout, recycle_after, worker_memory),
             asynchronous=asynchronous,
             islands=islands,
             exchange=exchange,
-            recycle_after=recycle_after,
-            worker_memory=worker_memory,
         ),
         start=start,
         history=history,
@@ -326,7 +322,7 @@ class Changes:
     variation: Variation | None = None
     emitter: Emitter | None = None
     other_version: bool = False
-    on: WorkerChoice = field(default_factory=WorkerChoice)
+    on: WorkerChoice = ANY
 
     def budget(self, plan: Plan) -> int:
         """The evaluations in all; ValueError if that is less than was planned."""

@@ -433,6 +433,30 @@ class Milestones:
         return True
 
 
+def search_for(
+    problem: Problem,
+    niches: Tessellation,
+    emitter: Emitter | None,
+    initial: int,
+    seed: int,
+    start: Rows | None = None,
+    revision: Revision | None = None,
+) -> MapElites:
+    """A new search of a problem on these niches."""
+    return MapElites(
+        problem.solutions,
+        niches,
+        emitter=emitter,
+        revision=revision,
+        initial=initial,
+        direction=problem.direction,
+        floor=problem.floor,
+        seed=seed,
+        start=start,
+        records=problem.records,
+    )
+
+
 def batches(
     search: MapElites,
     problem: Problem,

@@ -9,6 +9,8 @@ after B. O'Donoghue, E. Candes (2015), "Adaptive restart for accelerated gradien
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tesselite.base.arrays import Floats, Ints
@@ -19,16 +21,65 @@ from tesselite.tessellation.nearest.table import bucket_sort
 _CORNERS = 256  # a cell with more corners than this would need as many neighbours on one circle
 
 
+class Corners(NamedTuple):
+    """Where the corners of a cell are, seen from its site, and room for those after the next cut, (256,) each."""
+
+    px: Floats
+    py: Floats
+    qx: Floats
+    qy: Floats
+
+
 @kernel()
-def cut_cell(
-    sites: Floats, s: int, side: int, starts: Ints, ids: Ints, px: Floats, py: Floats, qx: Floats, qy: Floats
-) -> int:
-    """Cut the unit square down to the cell of site s: its corners in px, py (256,); how many there are.
+def new_corners() -> Corners:
+    """Room for a cell."""
+    return Corners(np.empty(_CORNERS), np.empty(_CORNERS), np.empty(_CORNERS), np.empty(_CORNERS))
+
+
+@kernel(forceinline=True)
+def _cut(corners: Corners, n: int, a: float, b: float, farthest: float) -> tuple[int, float]:
+    """Cut what is nearer to a site at (a, b) off a cell; how many corners there are, and the farthest's square."""
+    px, py, qx, qy = corners
+    half = 0.5 * (a * a + b * b)
+    outside = False
+    for i in range(n):
+        if px[i] * a + py[i] * b > half:
+            outside = True
+            break
+    if not outside:
+        return n, farthest
+    count = 0
+    farthest = 0.0
+    last = px[n - 1] * a + py[n - 1] * b - half
+    for i in range(n):
+        now = px[i] * a + py[i] * b - half
+        if (now > 0.0) != (last > 0.0):
+            before = n - 1 if i == 0 else i - 1
+            f = last / (last - now)
+            qx[count] = px[before] + f * (px[i] - px[before])
+            qy[count] = py[before] + f * (py[i] - py[before])
+            farthest = max(farthest, qx[count] * qx[count] + qy[count] * qy[count])
+            count += 1
+        if now <= 0.0:
+            qx[count], qy[count] = px[i], py[i]
+            farthest = max(farthest, px[i] * px[i] + py[i] * py[i])
+            count += 1
+        last = now
+    n = min(count, _CORNERS - 2)
+    for i in range(n):
+        px[i], py[i] = qx[i], qy[i]
+    return n, farthest
+
+
+@kernel()
+def cut_cell(sites: Floats, s: int, side: int, starts: Ints, ids: Ints, corners: Corners) -> int:
+    """Cut the unit square down to the cell of site s; how many corners there are, in px and py.
 
     Neighbours come ring by ring of buckets, until a ring is farther than twice the farthest corner. Of sites on one
     place the lowest has the cell, the others have none.
     """
     x, y = sites[s, 0], sites[s, 1]
+    px, py = corners.px, corners.py
     px[0], px[1], px[2], px[3] = -x, 1.0 - x, 1.0 - x, -x
     py[0], py[1], py[2], py[3] = -y, -y, 1.0 - y, 1.0 - y
     n = 4
@@ -59,34 +110,7 @@ def cut_cell(
                         if t < s:
                             return 0
                         continue
-                    half = 0.5 * square
-                    outside = False
-                    for i in range(n):
-                        if px[i] * a + py[i] * b > half:
-                            outside = True
-                            break
-                    if not outside:
-                        continue
-                    count = 0
-                    farthest = 0.0
-                    last = px[n - 1] * a + py[n - 1] * b - half
-                    for i in range(n):
-                        now = px[i] * a + py[i] * b - half
-                        if (now > 0.0) != (last > 0.0):
-                            before = n - 1 if i == 0 else i - 1
-                            f = last / (last - now)
-                            qx[count] = px[before] + f * (px[i] - px[before])
-                            qy[count] = py[before] + f * (py[i] - py[before])
-                            farthest = max(farthest, qx[count] * qx[count] + qy[count] * qy[count])
-                            count += 1
-                        if now <= 0.0:
-                            qx[count], qy[count] = px[i], py[i]
-                            farthest = max(farthest, px[i] * px[i] + py[i] * py[i])
-                            count += 1
-                        last = now
-                    n = min(count, _CORNERS - 2)
-                    for i in range(n):
-                        px[i], py[i] = qx[i], qy[i]
+                    n, farthest = _cut(corners, n, a, b, farthest)
         ring += 1
     return n
 
@@ -104,9 +128,10 @@ def cell_moments(
     energies: Floats,
 ) -> None:
     """Areas, means (k, 2) and integrals of the squared distance from the site, of the cells first..last."""
-    px, py, qx, qy = np.empty(_CORNERS), np.empty(_CORNERS), np.empty(_CORNERS), np.empty(_CORNERS)
+    corners = new_corners()
+    px, py = corners.px, corners.py
     for s in range(first, last):
-        n = cut_cell(sites, s, side, starts, ids, px, py, qx, qy)
+        n = cut_cell(sites, s, side, starts, ids, corners)
         area = mx = my = energy = 0.0
         for i in range(n):
             j = i + 1 if i + 1 < n else 0

@@ -5,6 +5,8 @@ Samples drawn anew in each iteration live in `fresh`.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,18 @@ class LloydSamples:
         self.changed = np.zeros(k, np.uint8)
         self.starts = np.empty(k + 1, np.int64)
         self.members = np.arange(self.n)
+
+    def arrays(self, centroids: Floats) -> lloyd.Samples:
+        """All that, with the centroids, for compiled steps."""
+        return lloyd.Samples(
+            self.points, centroids, self.members, self.starts, self.labels, self.squares, self.changed, self.moved
+        )
+
+    def in_chunks(self, work: Callable[[int, int], int], n: int, chunk: int) -> int:
+        """Have work(first, last) done for all of n, chunk by chunk; the sum of what it returns."""
+        results: list[int] = []
+        in_chunks(lambda first, last: results.append(work(first, last)), n, chunk, self.threads)
+        return sum(results)
 
     def count_empty(self) -> int:
         """How many niches have no sample."""
@@ -84,9 +98,7 @@ class FixedLloyd(LloydSamples):
         self.changed[:] = 0
         n_changed = self._assign()
         error = self.sort(average)
-        n_empty = lloyd.update_means(
-            self.seen, self.members, self.starts, self.centroids, self.changed, self.moved, 0, self.k
-        )
+        n_empty = lloyd.update_means(self.arrays(self.centroids)._replace(points=self.seen), 0, self.k)
         n_reseeded = self.reseed(self.centroids) if n_empty else 0
         return error, n_changed or n_reseeded
 
@@ -117,46 +129,20 @@ class FixedLloyd(LloydSamples):
 
     def _assign_on_grid(self) -> int:
         side = max(1, int(self.k**0.5))
-        starts = np.empty(side * side + 1, np.int64)
-        ids = np.empty(self.k, np.int64)
-        dirty = np.empty(side * side, np.uint8)
-        bucket_sort(self.centroids, side, starts, ids)
-        lloyd.mark_dirty(self.centroids, self.moved, side, dirty)
-        found: list[int] = []
-
-        def assign(first: int, last: int) -> None:
-            found.append(
-                lloyd.assign_on_grid(
-                    self.points,
-                    first,
-                    last,
-                    self.labels,
-                    self.squares,
-                    self.centroids,
-                    self.moved,
-                    side,
-                    starts,
-                    ids,
-                    dirty,
-                    self.changed,
-                )
-            )
-
-        in_chunks(assign, self.n, self._chunk(self.n), self.threads)
-        return sum(found)
+        cells = side * side
+        buckets = lloyd.Buckets(
+            side, np.empty(cells + 1, np.int64), np.empty(self.k, np.int64), np.empty(cells, np.uint8)
+        )
+        bucket_sort(self.centroids, side, buckets.starts, buckets.ids)
+        task = (self.arrays(self.centroids), buckets)
+        lloyd.mark_dirty(*task)
+        return self.in_chunks(functools.partial(lloyd.assign_on_grid, *task), self.n, self._chunk(self.n))
 
     def _assign_by_lists(self) -> int:
-        packed = _packed(self.centroids)
         mover_ids = np.flatnonzero(self.moved)
         movers = _packed(self.centroids[mover_ids])
-        samples = lloyd.Samples(self.points, self.members, self.starts, self.labels, self.squares, self.changed)
-        found: list[int] = []
-
-        def assign(first: int, last: int) -> None:
-            found.append(lloyd.assign_by_lists(samples, first, last, self.centroids, packed, mover_ids, movers))
-
-        in_chunks(assign, self.k, self._chunk(self.k), self.threads)
-        return sum(found)
+        task = (self.arrays(self.centroids), _packed(self.centroids), mover_ids, movers)
+        return self.in_chunks(functools.partial(lloyd.assign_by_lists, *task), self.k, self._chunk(self.k))
 
     def _chunk(self, n: int) -> int:
         return n if self.threads == 1 else n // (4 * self.threads) + 1

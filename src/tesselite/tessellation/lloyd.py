@@ -22,6 +22,38 @@ BOX = 64  # consecutive centroids that share a bounding box
 SHELLS = 32
 
 
+class Samples(NamedTuple):
+    """Samples (n, d) and centroids (k, d), the samples of each niche, and what is known of each."""
+
+    points: Floats | Singles
+    centroids: Floats
+    members: Ints  # as `sort_by_niche` has them
+    starts: Ints
+    labels: Ints  # the niche of each sample, below 0: none yet
+    squares: Floats  # distances from the own centroids
+    changed: Flags  # of niches: a member came or went
+    moved: Flags  # of centroids: it is bitwise different
+
+
+class Buckets(NamedTuple):
+    """Centroids of two features in side x side buckets, as `bucket_sort` has them, and which hold a moved one."""
+
+    side: int
+    starts: Ints
+    ids: Ints
+    dirty: Flags
+
+
+@kernel(forceinline=True)
+def _reassign(samples: Samples, i: int, niche: int) -> None:
+    """Note that sample i goes to another niche."""
+    old = samples.labels[i]
+    samples.labels[i] = niche
+    samples.changed[niche] = 1
+    if old >= 0:
+        samples.changed[old] = 1
+
+
 @kernel()
 def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
     """members[starts[c]:starts[c + 1]] = the samples of niche c, ascending."""
@@ -37,21 +69,12 @@ def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
 
 
 @kernel()
-def update_means(
-    points: Floats | Singles,
-    members: Ints,
-    starts: Ints,
-    centroids: Floats,
-    changed: Flags,
-    moved: Flags,
-    first: int,
-    last: int,
-) -> int:
+def update_means(samples: Samples, first: int, last: int) -> int:
     """Move those centroids first..last whose niche changed members to their mean; how many niches are empty.
 
-    Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
-    are bitwise different.
+    Sums run over the members in ascending order, whatever the number of threads was.
     """
+    points, centroids, starts, moved = samples.points, samples.centroids, samples.starts, samples.moved
     d = points.shape[1]
     mean = np.empty(d)
     n_empty = 0
@@ -59,12 +82,12 @@ def update_means(
         moved[c] = 0
         n = starts[c + 1] - starts[c]
         n_empty += 1 if n == 0 else 0
-        if changed[c] == 0 or n == 0:
+        if samples.changed[c] == 0 or n == 0:
             continue
         mean[:] = 0.0
         for m in range(starts[c], starts[c + 1]):
             for j in range(d):
-                mean[j] += points[members[m], j]
+                mean[j] += points[samples.members[m], j]
         for j in range(d):
             value = mean[j] / n
             if value != centroids[c, j]:
@@ -73,63 +96,57 @@ def update_means(
     return n_empty
 
 
+@kernel(forceinline=True)
+def _one_nearby(x: float, y: float, buckets: Buckets) -> int:
+    """A centroid in the nearest ring of buckets that has any."""
+    side, starts = buckets.side, buckets.starts
+    u = min(max(int(x * side), 0), side - 1)
+    v = min(max(int(y * side), 0), side - 1)
+    ring = 0
+    while True:
+        for row in range(max(v - ring, 0), min(v + ring, side - 1) + 1):
+            a = starts[row * side + max(u - ring, 0)]
+            if starts[row * side + min(u + ring, side - 1) + 1] > a:
+                return buckets.ids[a]
+        ring += 1
+
+
+@kernel(forceinline=True)
+def _any_dirty(buckets: Buckets, u0: int, u1: int, v0: int, v1: int) -> bool:
+    for row in range(v0, v1 + 1):
+        for column in range(u0, u1 + 1):
+            if buckets.dirty[row * buckets.side + column]:
+                return True
+    return False
+
+
 @kernel()
-def assign_on_grid(
-    points: Floats,
-    first: int,
-    last: int,
-    labels: Ints,
-    squares: Floats,
-    centroids: Floats,
-    moved: Flags,
-    side: int,
-    starts: Ints,
-    ids: Ints,
-    dirty: Flags,
-    changed: Flags,
-) -> int:
+def assign_on_grid(samples: Samples, buckets: Buckets, first: int, last: int) -> int:
     """Assign 2D samples first..last to their nearest centroids by a bucket grid; how many changed their niche.
 
     A sample searches the buckets that the circle through its old centroid touches; it is skipped if that centroid
-    did not move and no bucket of them is dirty, that is, holds a moved centroid. Labels below 0 mean none yet.
+    did not move and no bucket of them is dirty, that is, holds a moved centroid.
     """
+    points, centroids, squares = samples.points, samples.centroids, samples.squares
+    side, starts = buckets.side, buckets.starts
     n_changed = 0
     for i in range(first, last):
         x, y = points[i, 0], points[i, 1]
-        old = labels[i]
-        start = old
-        if old < 0:  # any nearby centroid can be the first guess
-            u = min(max(int(x * side), 0), side - 1)
-            v = min(max(int(y * side), 0), side - 1)
-            ring = 0
-            while start < 0:
-                for row in range(max(v - ring, 0), min(v + ring, side - 1) + 1):
-                    a = starts[row * side + max(u - ring, 0)]
-                    if starts[row * side + min(u + ring, side - 1) + 1] > a:
-                        start = ids[a]
-                        break
-                ring += 1
-        dx, dy = x - centroids[start, 0], y - centroids[start, 1]
+        old = samples.labels[i]
+        best_id = old if old >= 0 else _one_nearby(x, y, buckets)
+        dx, dy = x - centroids[best_id, 0], y - centroids[best_id, 1]
         best = dx * dx + dy * dy
-        best_id = start
         radius = np.sqrt(best) * (1 + 1e-9)
         u0 = min(max(int((x - radius) * side), 0), side - 1)
         u1 = min(max(int((x + radius) * side), 0), side - 1)
         v0 = min(max(int((y - radius) * side), 0), side - 1)
         v1 = min(max(int((y + radius) * side), 0), side - 1)
-        if old >= 0 and best <= squares[i]:
-            clean = True
-            for row in range(v0, v1 + 1):
-                for column in range(u0, u1 + 1):
-                    if dirty[row * side + column]:
-                        clean = False
-                        break
-            if clean:
-                squares[i] = best
-                continue
+        if old >= 0 and best <= squares[i] and not _any_dirty(buckets, u0, u1, v0, v1):
+            squares[i] = best
+            continue
         for row in range(v0, v1 + 1):
             for m in range(starts[row * side + u0], starts[row * side + u1 + 1]):
-                c = ids[m]
+                c = buckets.ids[m]
                 dx, dy = x - centroids[c, 0], y - centroids[c, 1]
                 square = dx * dx + dy * dy
                 if square < best or (square == best and c < best_id):
@@ -137,22 +154,20 @@ def assign_on_grid(
         squares[i] = best
         if best_id != old:
             n_changed += 1
-            labels[i] = best_id
-            changed[best_id] = 1
-            if old >= 0:
-                changed[old] = 1
+            _reassign(samples, i, best_id)
     return n_changed
 
 
 @kernel()
-def mark_dirty(centroids: Floats, moved: Flags, side: int, dirty: Flags) -> None:
+def mark_dirty(samples: Samples, buckets: Buckets) -> None:
     """dirty[b] = 1 for the buckets that hold a moved centroid."""
-    dirty[:] = 0
+    centroids, side = samples.centroids, buckets.side
+    buckets.dirty[:] = 0
     for c in range(len(centroids)):
-        if moved[c]:
+        if samples.moved[c]:
             u = min(max(int(centroids[c, 0] * side), 0), side - 1)
             v = min(max(int(centroids[c, 1] * side), 0), side - 1)
-            dirty[v * side + u] = 1
+            buckets.dirty[v * side + u] = 1
 
 
 class Packed(NamedTuple):
@@ -193,17 +208,6 @@ def pack(rows: Floats, packed: Packed) -> None:
             else:
                 top_low[j, b] = np.inf
                 top_high[j, b] = np.inf
-
-
-class Samples(NamedTuple):
-    """Samples (n, d), those of each niche (as `sort_by_niche` has them), and what is known of each."""
-
-    points: Floats
-    members: Ints
-    starts: Ints
-    labels: Ints
-    squares: Floats  # distances from the own centroids
-    changed: Flags  # of niches: a member came or went
 
 
 class Near(NamedTuple):
@@ -248,9 +252,9 @@ def _within(x: Singles, limit: float, packed: Packed, near: Near, scratch: Singl
 
 
 @kernel(allocates=False)
-def _measure_members(c: int, centroids: Floats, samples: Samples) -> tuple[bool, float]:
+def _measure_members(c: int, samples: Samples) -> tuple[bool, float]:
     """Enter the distances of niche c's members from its centroid: whether one grew, and the largest (squared)."""
-    grew, largest = False, 0.0
+    centroids, grew, largest = samples.centroids, False, 0.0
     for m in range(samples.starts[c], samples.starts[c + 1]):
         i = samples.members[m]
         square = 0.0
@@ -306,23 +310,20 @@ def _reassign_members(c: int, scale: float, samples: Samples, near: Near, y: Flo
                     best, best_id = sums[lane], near.ids[at + lane]
         if best_id != c:
             samples.squares[i] = best
-            samples.labels[i] = best_id
-            samples.changed[c] = 1
-            samples.changed[best_id] = 1
+            _reassign(samples, i, best_id)
             n_changed += 1
     return n_changed
 
 
 @kernel()
-def assign_by_lists(
-    samples: Samples, first: int, last: int, centroids: Floats, packed: Packed, mover_ids: Ints, movers: Packed
-) -> int:
+def assign_by_lists(samples: Samples, packed: Packed, mover_ids: Ints, movers: Packed, first: int, last: int) -> int:
     """Assign the samples of niches first..last to their nearest centroids; how many changed their niche.
 
     A niche's members can only go to centroids within twice their largest distance from its own centroid; these are
     gathered once, in shells by distance, and each member scans the shells within twice its own distance. If no
     member's distance grew, only centroids that moved (movers) can take one.
     """
+    centroids = samples.centroids
     k, d = centroids.shape
     near = Near(
         np.empty(k, np.int64),
@@ -337,7 +338,7 @@ def assign_by_lists(
     for c in range(first, last):
         if samples.starts[c] == samples.starts[c + 1]:
             continue
-        grew, largest = _measure_members(c, centroids, samples)
+        grew, largest = _measure_members(c, samples)
         if not grew and len(mover_ids) == 0:
             continue
         for j in range(d):

@@ -36,7 +36,7 @@ def check_ending(option: str, path: Path) -> None:
 
 def cell_polygons(tessellation: VoronoiTessellation) -> list[Floats]:
     """The corners (m, 2), in feature units, of each niche of two linear or scaled features; p = 2."""
-    from tesselite.tessellation.cells import cut_cell
+    from tesselite.tessellation.cells import cut_cell, new_corners
     from tesselite.tessellation.nearest.table import bucket_sort
 
     space, sites = tessellation.space, tessellation.unit_centroids
@@ -46,12 +46,12 @@ def cell_polygons(tessellation: VoronoiTessellation) -> list[Floats]:
     side = max(1, int((len(sites) / 2) ** 0.5))
     starts, ids = np.empty(side * side + 1, np.int64), np.empty(len(sites), np.int64)
     bucket_sort(sites, side, starts, ids)
-    px, py, qx, qy = (np.empty(256) for _ in range(4))
+    corners = new_corners()
     polygons = []
     for s in range(len(sites)):
-        n = cut_cell(sites, s, side, starts, ids, px, py, qx, qy)
-        corners = np.column_stack([px[:n], py[:n]]) + sites[s]
-        polygons.append(space.from_unit(corners.clip(0.0, 1.0)))
+        n = cut_cell(sites, s, side, starts, ids, corners)
+        polygon = np.column_stack([corners.px[:n], corners.py[:n]]) + sites[s]
+        polygons.append(space.from_unit(polygon.clip(0.0, 1.0)))
     return polygons
 
 

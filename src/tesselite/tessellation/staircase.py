@@ -14,16 +14,17 @@ with the difference of what is left over, bounds the distance from below, and fe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.base.threads import in_chunks
 from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
 from tesselite.tessellation.fixed import LloydSamples
+from tesselite.tessellation.lloyd import Samples
 from tesselite.tessellation.nearest.lanes import row_square
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
@@ -36,22 +37,10 @@ from tesselite.tessellation.nearest.panels import (
 )
 from tesselite.tessellation.nearest.principal import leading_components, principal_parts
 
-Flags = npt.NDArray[np.uint8]
-
 _BLOCK = 16 * ROWS
 _COMPONENTS = 24
 _LEFT_OVER = 0.05  # principal components pay if no more of the variance than this is left over
 _CHUNK = 16_384
-
-
-class Assigned(NamedTuple):
-    """The samples with the niche of each, the squared distance to its centroid, and which niches have changed."""
-
-    points: Singles  # (n, d)
-    centroids: Floats  # (k, d)
-    labels: Ints  # (n,)
-    squares: Floats  # (n,)
-    changed: Flags  # (k,)
 
 
 class Columns(NamedTuple):
@@ -78,29 +67,29 @@ class Stairs(NamedTuple):
 
 
 @kernel(forceinline=True)
-def _square(assigned: Assigned, i: int, c: int) -> float:
-    d = assigned.points.shape[1]
-    return row_square(assigned.points, i * d, assigned.centroids, c * d, d)
+def _square(samples: Samples, i: int, c: int) -> float:
+    d = samples.points.shape[1]
+    return row_square(samples.points, i * d, samples.centroids, c * d, d)
 
 
 @kernel()
-def own_squares(assigned: Assigned, first: int, last: int, moved: Flags) -> None:
+def own_squares(samples: Samples, first: int, last: int) -> None:
     """Squared distances of samples first..last to their own centroids, where these moved."""
     for i in range(first, last):
-        c = assigned.labels[i]
-        if c >= 0 and moved[c]:
-            assigned.squares[i] = _square(assigned, i, c)
+        c = samples.labels[i]
+        if c >= 0 and samples.moved[c]:
+            samples.squares[i] = _square(samples, i, c)
 
 
 @kernel(forceinline=True)
-def _nearest_two(assigned: Assigned, i: int, columns: Ints) -> tuple[int, float, float]:
+def _nearest_two(samples: Samples, i: int, columns: Ints) -> tuple[int, float, float]:
     """The nearest niche of a sample among its own and these, its squared distance and that of the next."""
-    old, found = assigned.labels[i], assigned.labels[i]
-    least, next_least = assigned.squares[i], np.inf
+    old, found = samples.labels[i], samples.labels[i]
+    least, next_least = samples.squares[i], np.inf
     for c in columns:
         if c == old:
             continue
-        square = _square(assigned, i, c)
+        square = _square(samples, i, c)
         if square < least or (square == least and c < found):
             next_least = least
             least, found = square, c
@@ -110,11 +99,11 @@ def _nearest_two(assigned: Assigned, i: int, columns: Ints) -> tuple[int, float,
 
 
 @kernel()
-def staircase_rows(assigned: Assigned, columns: Columns, stairs: Stairs, first: int, last: int) -> int:
+def staircase_rows(samples: Samples, columns: Columns, stairs: Stairs, first: int, last: int) -> int:
     """Assign the samples order[first:last], each to the nearest of its own niche and those it meets; how many moved."""
-    points, labels, squares, margins = assigned.points, assigned.labels, assigned.squares, columns.margins
+    points, labels, squares, margins = samples.points, samples.labels, samples.squares, columns.margins
     d = points.shape[1]
-    k = len(assigned.centroids)
+    k = len(samples.centroids)
     xs = np.zeros(_BLOCK * d, np.float32)
     top_two = new_top_two(_BLOCK)
     n_changed = 0
@@ -145,9 +134,9 @@ def staircase_rows(assigned: Assigned, columns: Columns, stairs: Stairs, first: 
             elif c != old and one + slip < own and two - slip > one + slip:
                 labels[i] = c
                 others = min(others, own)
-                squares[i] = _square(assigned, i, c)
+                squares[i] = _square(samples, i, c)
             else:  # too near to call in single precision: look at all of them again
-                labels[i], squares[i], next_least = _nearest_two(assigned, i, stairs.ids[:width])
+                labels[i], squares[i], next_least = _nearest_two(samples, i, stairs.ids[:width])
                 others = next_least * (1.0 - 1e-12)
             bound = np.sqrt(max(others, 0.0)) * (1.0 - 1e-12)
             if width < k:
@@ -155,9 +144,9 @@ def staircase_rows(assigned: Assigned, columns: Columns, stairs: Stairs, first: 
             stairs.lower[i] = bound
             if labels[i] != old:
                 n_changed += 1
-                assigned.changed[labels[i]] = 1
+                samples.changed[labels[i]] = 1
                 if old >= 0:
-                    assigned.changed[old] = 1
+                    samples.changed[old] = 1
     return n_changed
 
 
@@ -174,9 +163,9 @@ def _reach(ys: Singles, r: int, q: int, own: float, margins: Floats) -> float:
 
 
 @kernel()
-def principal_rows(assigned: Assigned, columns: Columns, parts: Singles, order: Ints, first: int, last: int) -> int:
+def principal_rows(samples: Samples, columns: Columns, parts: Singles, order: Ints, first: int, last: int) -> int:
     """Assign the samples order[first:last] by bounds of principal `parts` (n, q); how many changed niche."""
-    labels, squares, changed = assigned.labels, assigned.squares, assigned.changed
+    labels, squares, changed = samples.labels, samples.squares, samples.changed
     panels, bias = columns.panels, columns.bias
     q = parts.shape[1]
     n_panels = len(bias) // COLUMNS
@@ -198,7 +187,7 @@ def principal_rows(assigned: Assigned, columns: Columns, parts: Singles, order: 
             for r in range(n):
                 i = order[begin + r]
                 labels[i] = top_two.which[r]
-                squares[i] = _square(assigned, i, labels[i])
+                squares[i] = _square(samples, i, labels[i])
                 changed[labels[i]] = 1
                 n_changed += 1
         for r in range(_BLOCK):
@@ -217,7 +206,7 @@ def principal_rows(assigned: Assigned, columns: Columns, parts: Singles, order: 
                         old = labels[i]
                         if c == old:
                             continue
-                        square = _square(assigned, i, c)
+                        square = _square(samples, i, c)
                         if square < squares[i] or (square == squares[i] and c < old):
                             squares[i] = square
                             labels[i] = c
@@ -255,29 +244,17 @@ class StaircaseLloyd(LloydSamples):
     def step(self, average: bool = True) -> tuple[float, int]:
         """Assign all samples, then move the centroids, as `FixedLloyd.step` does."""
         self.changed[:] = 0
-        self._in_chunks(lambda first, last: own_squares(self._assigned(), first, last, self.moved), self.n, _CHUNK)
+        samples = self.arrays(self._centers)
+        in_chunks(functools.partial(own_squares, samples), self.n, _CHUNK, self.threads)
         n_changed = self._assign() if self.principal is None else self._assign_by_parts(self.principal)
         error = self.sort(average)
         before = self._centers.copy()
-        n_empty = sum(
-            self._in_chunks(
-                lambda first, last: lloyd.update_means(
-                    self.points, self.members, self.starts, self._centers, self.changed, self.moved, first, last
-                ),
-                self.k,
-                self.k // 16 + 1,
-            )
-        )
+        n_empty = self.in_chunks(functools.partial(lloyd.update_means, samples), self.k, self.k // 16 + 1)
         n_reseeded = self.reseed(self._centers) if n_empty else 0
         if self.principal is None:
             gaps = self._centers - before
             self._drifts = np.sqrt(np.einsum("ij,ij->i", gaps, gaps)) * (1 + 1e-12)
         return error, n_changed or n_reseeded
-
-    def _in_chunks(self, work: Any, n: int, chunk: int) -> list[Any]:
-        results: list[Any] = []
-        in_chunks(lambda first, last: results.append(work(first, last)), n, chunk, self.threads)
-        return results
 
     def _assign(self) -> int:
         by_drift = np.argsort(-self._drifts, kind="stable")
@@ -294,15 +271,9 @@ class StaircaseLloyd(LloydSamples):
         panels, bias = panel_tables(columns)
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
         margins = np.array([*score_margin(self.d, longest), longest])
-        task = (
-            self._assigned(),
-            Columns(panels, bias, margins),
-            Stairs(order, widths[order], self._lengths, self._lower, by_drift, drifts),
-        )
-        return sum(self._in_chunks(lambda first, last: staircase_rows(*task, first, last), len(order), 8 * _BLOCK))
-
-    def _assigned(self) -> Assigned:
-        return Assigned(self.points, self._centers, self.labels, self.squares, self.changed)
+        stairs = Stairs(order, widths[order], self._lengths, self._lower, by_drift, drifts)
+        task = (self.arrays(self._centers), Columns(panels, bias, margins), stairs)
+        return self.in_chunks(functools.partial(staircase_rows, *task), len(order), 8 * _BLOCK)
 
     def _principal_parts(self) -> tuple[Floats, Floats, Singles] | None:
         """Mean (d,), components (q, d) and the samples' parts (n, q + 1), the last the length of what is left over."""
@@ -326,6 +297,6 @@ class StaircaseLloyd(LloydSamples):
         longest = float(np.sqrt((columns * columns).sum(axis=1).max()))
         margins = np.array(score_margin(parts.shape[1], longest))
         before = self.labels.copy()
-        task = (self._assigned(), Columns(panels, bias, margins), parts, self.members)
-        self._in_chunks(lambda first, last: principal_rows(*task, first, last), self.n, 16 * _BLOCK)
+        task = (self.arrays(self._centers), Columns(panels, bias, margins), parts, self.members)
+        self.in_chunks(functools.partial(principal_rows, *task), self.n, 16 * _BLOCK)
         return int((self.labels != before).sum())

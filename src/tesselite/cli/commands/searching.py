@@ -10,6 +10,7 @@ from tesselite.cli.options import (
     CheckpointOption,
     JsonOption,
     QuietOption,
+    Recycling,
     SeedOption,
     TrustOption,
     WorkerOptions,
@@ -35,20 +36,6 @@ def problems(options: ProblemsOptions) -> None:
     from tesselite.cli.look import show_problems
 
     show_problems(options.as_json)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recycling:
-    """When worker processes are replaced."""
-
-    recycle_after: int | None = option(
-        "Replace a worker process after N evaluations, for simulators that leak (--workers only).",
-        metavar="N",
-        parser=whole,
-    )
-    worker_memory: str | None = option(
-        "Replace a worker process once it takes this much memory, such as 2GB (--workers only).", metavar="SIZE"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive
-from tesselite.base.atomic import write_atomically
+from tesselite.base.atomic import write_text
 from tesselite.base.importing import how_to_install
 from tesselite.report.page.packed_arrays import PackedArrays, document_text, packed_text
 from tesselite.report.page.run_data import RunData, archive_data, describe_run, read_run
@@ -50,9 +50,7 @@ def write_report(folders: Sequence[str | Path], out: str | Path) -> Path:
     for run in runs:
         if run.archive is None:
             raise ValueError(f"{run.folder}: this run has saved no archive yet; `tesselite watch {run.folder}` waits")
-    text = page_of(*document_of(runs))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(out, lambda part: part.write_text(text, encoding="utf-8"))
+    write_text(out, page_of(*document_of(runs)))
     return out
 
 
