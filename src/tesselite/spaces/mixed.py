@@ -41,7 +41,7 @@ class _FloatRows:
 
 
 class Discrete(_FloatRows):
-    """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
+    """The base of spaces of whole numbers, labels and orders: rows of float64, and genes that change one by one."""
 
     genes: int
     """How many parts of a row can change separately: its values, or the order as a whole."""
@@ -311,7 +311,7 @@ class Product(_FloatRows):
         return row
 
     def decode(self, rows: Rows) -> Decoded:
-        """What a function gets for a row (width,), or for rows (n, width)."""
+        """The argument of a function for a row (width,), or for rows (n, width)."""
         found = Decoded()
         for name, part in self.parts.items():
             values = rows[..., self._places[name]]

@@ -51,7 +51,7 @@ def update_means(
 ) -> int:
     """Move those centroids first..last whose niche changed members to their mean; how many niches are empty.
 
-    Sums run over the members in ascending order, whatever the number of threads was. `moved` says which centroids
+    Sums run over the members in ascending order, for any number of threads. `moved` says which centroids
     are bitwise different.
     """
     d = points.shape[1]

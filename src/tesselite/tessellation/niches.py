@@ -65,7 +65,7 @@ class _OfCentroids(Niches):
     """Niches whose centroids are in a file of the run."""
 
     def stored(self, space: FeatureSpace, seed: int, folder: Path) -> Tessellation:
-        """What the file holds."""
+        """The niches in the file."""
         from tesselite.tessellation.files import load_tessellation
 
         return load_tessellation(folder / CENTROIDS_FILE, space)
@@ -90,7 +90,7 @@ class Cvt(_OfCentroids):
         return Cvt(self.job(space, seed).k, n_samples, checked_p(self.p), self.method)
 
     def job(self, space: FeatureSpace, seed: int, threads: int | None = None) -> CvtJob:
-        """What constructing it over this space will do; ValueError if that is not possible."""
+        """The construction over this space; ValueError if it is not possible."""
         from tesselite.tessellation.cvt import CvtOptions
 
         options = CvtOptions(self.n_samples, seed, self.p, method=self.method, threads=threads)
@@ -215,7 +215,7 @@ def niches_of(
 
 
 def niches_from_dict(about: dict[str, Any]) -> Niches:
-    """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+    """The inverse of `to_dict`; LookupError, TypeError or ValueError if it is damaged."""
     if about["kind"] == "grid":
         shape = tuple(about["shape"])
         if not shape or not all(is_whole(cells, 1) for cells in shape):

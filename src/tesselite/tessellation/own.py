@@ -44,7 +44,7 @@ def class_of(name: str, *, asked: bool = False) -> type[Tessellation]:
     """The class that module:Class names; ValueError if there is none.
 
     Importing a module runs it, and the name may come from anybody's file. So it is imported only if that is what
-    was `asked` for, or if this user has agreed to it; what this process has imported already is taken as it is.
+    was `asked` for, or if this user has agreed to it; what this process has imported already is used.
     """
     module, _, attribute = name.partition(":")
     found = getattr(sys.modules.get(module), attribute, None)
@@ -168,7 +168,7 @@ class Own(Niches):
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Own:
-        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
+        """The inverse of `to_dict`; LookupError or TypeError if it is damaged."""
         kinds = {"name": str, "arguments": dict, "n_niches": int, "n_features": int, "fingerprint": str}
         if not all(isinstance(about[name], kind) for name, kind in kinds.items()) or not is_whole(about["n_niches"], 1):
             raise TypeError(f"niches is {about!r}")
@@ -181,7 +181,7 @@ class Own(Niches):
 
     @property
     def construction(self) -> str:
-        """What they are made from."""
+        """Their arguments, in words."""
         return self._said
 
     @property

@@ -30,7 +30,7 @@ class Revision(ABC):
     seed: int
 
     def begin(self, seed: int) -> None:
-        """Get ready for a search; called once, before anything else."""
+        """Prepare for a search; called once, first."""
         self.seed = seed
 
     def tell(self, features: Floats) -> None:  # noqa: B027

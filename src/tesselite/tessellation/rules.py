@@ -1,4 +1,4 @@
-"""What the records of niches that grow (`growing`) and of populations without niches (`population`) share."""
+"""The base of the records of niches that grow (`growing`) and of populations without niches (`population`)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Rule(Niches):
         threads: int | None = None,
         progress: Construction | None = None,
     ) -> Provisional:
-        """What a search begins with: no niches, all solutions are kept."""
+        """The initial tessellation: no niches, all solutions are kept."""
         return Provisional(space)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
@@ -63,7 +63,7 @@ class Rule(Niches):
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Self:
-        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+        """The inverse of `to_dict`; LookupError, TypeError or ValueError if it is damaged."""
         names = {part.name for part in fields(cls)}
         earlier = {name: value for name, value in _EARLIER.items() if name in names and name not in about}
         return cls(**{name: about[name] for name in names - earlier.keys()}, **earlier)
