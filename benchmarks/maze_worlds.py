@@ -17,7 +17,7 @@ from tesselite.problems.maze_navigation.maze_pictures import draw_world
 from tesselite.report.style import figure, save
 
 STRIDE = 4  # search on every fourth pixel
-REACH = 4  # with moves of up to so many nodes a side
+REACH = 4  # with moves of up to this many nodes a side
 
 
 def shortest_path(world: World) -> tuple[np.ndarray, float]:

@@ -205,7 +205,7 @@ def report_features(rounds: int) -> None:
 
 
 def report_start_up(rounds: int) -> None:
-    """What a fresh process costs."""
+    """The cost of a fresh process."""
     say("\nA fresh process until the first 2,000 evaluations on a 64 x 64 grid are done, seconds\n")
     say(table(("", "first time on this machine", "afterwards"), start_up.measure(rounds)))
 

@@ -92,7 +92,7 @@ def overhead() -> str:
 
 
 def measured(problem: tl.Problem, wanted: object, evaluations: int, batch_size: int, **how: object) -> float:
-    """Seconds for so many evaluations after the first batch, with all that a search does."""
+    """Seconds for this many evaluations of a whole search after the first batch."""
     execution = execution_of(wanted, **how)
     with execution.open() as workers:
         search = search_on(problem)

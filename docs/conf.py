@@ -44,7 +44,7 @@ myst_heading_anchors = 4
 myst_links_external_new_tab = True
 suppress_warnings = ["myst.header"]  # generated reports may begin with any level
 
-os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # whatever the shell says
+os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # regardless of the shell's setting
 # Notebooks: text files that are executed in a folder of their own.
 nb_execution_mode = "auto"
 nb_execution_in_temp = True

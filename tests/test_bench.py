@@ -104,7 +104,7 @@ def test_the_stored_table_follows_from_the_stored_trials():
         trials = [json.loads(file.read_text()) for file in files]
         assert int(row["runs"]) == len({trial["seed"] for trial in trials}) == len(trials) >= 2
         if int(row["evaluations"]) != trials[0]["settings"]["evaluations"]:
-            continue  # on the way, between two records
+            continue  # between two records
         for name, unit, column in (("coverage", 100, "coverage %"), ("qd_score", 1, "QD score")):
             values = [unit * trial["metrics"][name] for trial in trials]
             assert float(row[column]) == pytest.approx(np.mean(values))

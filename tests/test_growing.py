@@ -54,7 +54,7 @@ def test_hand_solved_bounds():
 
 
 class PlainGrowth:
-    """Expanding niches in plain Python, told the batches of a search: bounds, axes, nearest centroids, elites."""
+    """Expanding niches in plain Python, given the batches of a search: bounds, axes, nearest centroids, elites."""
 
     def __init__(self, unit, how):
         self.cube = self.unit = unit.tolist()
@@ -199,7 +199,7 @@ def test_features_in_a_few_dimensions_of_many_are_told_apart():
 
 
 class PlainClusters:
-    """Cluster-Elites in plain Python, told the batches of a search."""
+    """Cluster-Elites in plain Python, given the batches of a search."""
 
     def __init__(self, how):
         self.how, self.elites, self.seen, self.fresh = how, [], [], []

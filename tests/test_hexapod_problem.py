@@ -199,7 +199,7 @@ def test_damaged_and_invalid_neighbours_do_not_change_a_result():
     ("scenario", "digest"), [(None, "1f85fc461f2e7cfe11835e560d5e3f95"), ("leg 3", "43ef937948a82b68a33da6063780ecc3")]
 )
 def test_a_faster_engine_gives_the_same_bits(scenario, digest):
-    # Recorded when the engine worked on four robots at a time. Whoever changes the physics records them anew.
+    # Recorded when the engine worked on four robots at a time. Record them again after a change of the physics.
     found = hexapod().evaluate(random_solutions(100, seed=21), scenario)
     bits = found.fitness.tobytes() + found.features.tobytes() + found.valid.tobytes()
     assert hashlib.sha256(bits).hexdigest().startswith(digest)

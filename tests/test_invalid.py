@@ -55,7 +55,7 @@ def test_reasons_are_counted(batch):
     found = same.evaluate(rows)
     assert found.count_reasons() == expected(rows)
     assert min(expected(rows).values()) > 5
-    assert "ZeroDivisionError" in found.first_error  # an invalid design is no error
+    assert "ZeroDivisionError" in found.first_error  # an invalid design is not an error
 
 
 def test_reasons_are_the_same_on_workers_in_files_and_after_resuming(tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # Each try is a fork of one warm process: it kills itself at the n-th file event in its folder. Records of the log are
-# appended to an open file, which is no event for Python, so every 20th counts as one, half written.
+# appended to an open file, which Python does not report as events, so every 20th counts as one, half written.
 KILLING = """
 import os, shutil, signal, sys, warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -136,7 +136,8 @@ if __name__ == "__main__":
     ],
 )
 def test_a_kill_at_any_file_event_loses_nothing(tmp_path, kind, least):
-    """Alone, on workers in batches (with emitters that learn, too) and without: at least so many events were there."""
+    """Alone, on workers in batches (with emitters that learn, too) and without: there were at least this many
+    events."""
     done = subprocess.run(
         [sys.executable, "-c", KILLING, str(tmp_path), kind],
         capture_output=True,

@@ -96,7 +96,7 @@ def test_whole_numbers_take_geometric_steps_to_either_side():
     counts = np.bincount(short, minlength=41)[1:]
     assert stats.chisquare(counts, expected / expected.sum() * counts.sum()).pvalue > FALSE_ALARM
     edge = space.vary(np.zeros((2000, 1)), rng)[:, 0]
-    assert (edge >= 1).all()  # what would leave the bounds goes the other way
+    assert (edge >= 1).all()  # a step out of bounds goes in the other direction
 
 
 def test_orders_have_any_two_places_swapped():

@@ -95,7 +95,7 @@ def test_a_scale_of_the_users_own():
     archive.add([[0.0]], [1.0], [[3.0, 0.9]])
     ax = tl.plots.archive(archive, axes())
     np.testing.assert_allclose(ax.collections[0].get_paths()[0].get_extents().extents, [1, 0.5, 4, 1])
-    middle = ax.transData.transform([1.0, 0.5])  # half of the way on the scale
+    middle = ax.transData.transform([1.0, 0.5])  # the middle of the scale
     np.testing.assert_allclose(ax.transAxes.inverted().transform(middle), [0.5, 0.5])
 
 

@@ -1,4 +1,4 @@
-"""What every problem and every solution space owes the search, and each built-in problem against an oracle.
+"""The requirements of the search on every problem and solution space, and each built-in problem against an oracle.
 
 To check another problem, add its spec to SPECS; everything parametrised by `spec` then runs on it.
 """

@@ -156,7 +156,7 @@ def test_without_a_seed_two_searches_differ():
 # -- budgets -------------------------------------------------------------------------------------------------------
 
 BUDGETS = [
-    (130, 100, 777),  # the initialisation is no multiple of the batch
+    (130, 100, 777),  # the initialisation is not a multiple of the batch
     (10, 300, 1000),  # a batch larger than the initialisation
     (1000, 200, 50),  # fewer evaluations than the initialisation
     (5, 1000, 300),  # a batch larger than the budget
@@ -389,7 +389,7 @@ def test_an_interrupt_sends_the_helpers_home(monkeypatch):
 
 def test_log_features_run_outside_the_compiled_loop():
     space = tl.FeatureSpace({"a": (0.01, 1), "b": (0, 1)}, scales={"a": "log"})
-    fast = tl.problem(solutions=BOX, features=space)(_nasty)  # its first feature goes below 0, where there is no log
+    fast = tl.problem(solutions=BOX, features=space)(_nasty)  # its first feature is negative, and has no logarithm
     plain = tl.problem(solutions=BOX, features=space)(_nasty.py_func)
     options = {"grid": 10, "evaluations": 1000, "initial": 100, "seed": 1}
     a, b = tl.illuminate(fast, **options), tl.illuminate(plain, **options)

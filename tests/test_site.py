@@ -28,3 +28,8 @@ def test_every_page_is_in_a_table_of_contents():
             for entry in re.findall(r"^(?!:)(?:.*<)?([\w/.-]+?)>?$", block, flags=re.MULTILINE):
                 listed.add((page.parent / entry).resolve().relative_to(DOCS.parent).as_posix().removeprefix("docs/"))
     assert pages <= listed
+
+
+def test_every_tutorial_is_a_notebook():
+    pages = [page for page in (DOCS / "tutorials").glob("*.md") if page.stem != "index"]
+    assert [page.stem for page in pages if not page.read_text().startswith("---\nfile_format: mystnb\n")] == []

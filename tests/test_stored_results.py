@@ -137,7 +137,7 @@ CLAIMS = {
 
 @cache
 def orders(n, m, u):
-    """In how many orders of n + m runs u pairs are the wrong way round."""
+    """The number of orders of n + m runs in which u pairs are reversed."""
     if n == 0 or m == 0 or u < 0:
         return int(u == 0)
     return orders(n - 1, m, u - m) + orders(n, m - 1, u)

@@ -283,7 +283,7 @@ FOLDERS = "one\x1b[31m\nFORGED", "[/two]\x1b[2J\nFORGED"
 
 @pytest.mark.parametrize("terminal", [False, True], ids=["a file", "a terminal"])
 def test_no_line_of_a_command_holds_codes_or_looks_like_two(tmp_path, monkeypatch, command, terminal):
-    """Whether names are of folders, features, scenarios or reasons, and whether they are told, noted or counted."""
+    """Whether names are of folders, features, scenarios or reasons, and whether they are reported, noted or counted."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "rude_module", raising=False)

@@ -204,7 +204,7 @@ def hexapod_speeds() -> str:
 
 
 def _best_speed(runs: list[Trial], evaluations: int) -> str:
-    """The best speed after so many evaluations of a trial, of which there may be a short and a long run."""
+    """The best speed of a trial after this many evaluations, from its short or long run."""
     bests = [
         trial.progress["best_fitness"][at]
         for trial in runs

@@ -12,7 +12,7 @@ _HERE = "jupyter_execute"  # where MyST-NB leaves what it executed, beside the f
 
 
 def _page(app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: object) -> None:
-    """Tell a notebook's page where its download is."""
+    """Give a notebook's page the address of its download."""
     notebook = Path(app.outdir).parent / _HERE / f"{name}.ipynb"
     if notebook.exists():
         target = Path(app.outdir) / f"{name}.ipynb"
@@ -22,7 +22,7 @@ def _page(app: Sphinx, name: str, template: str, context: dict[str, Any], doctre
 
 
 def _finish(app: Sphinx, error: Exception | None) -> None:
-    """Lead from the root of the site to its first page."""
+    """Redirect from the root of the site to its first page."""
     if error is None and app.builder.format == "html":
         page = f"{app.config.root_doc}.html"
         text = f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={page}">'

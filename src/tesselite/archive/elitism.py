@@ -83,7 +83,7 @@ def _first_slot(keys: Any, niche: int) -> int:
 
 @kernel(allocates=False)
 def _slot(keys: Any, niche: int) -> int:
-    """Where the niche stands in the hash table, or the empty slot where it would."""
+    """The slot of the niche in the hash table, or the empty slot for it."""
     mask = keys.shape[0] - 1
     slot = _first_slot(keys, niche)
     while keys[slot] != -1 and keys[slot] != niche:
@@ -101,7 +101,7 @@ def find_row(keys: Any, rows: Any, niche: int) -> int:
 
 @kernel(allocates=False)
 def find_rows(keys: Any, rows: Any, niches: Any, out: Any) -> None:
-    """The row of each niche's elite, or -1, into `out`; -1 also where there is no such niche."""
+    """The row of each niche's elite, or -1, into `out`; also -1 for unknown niches."""
     for i in range(niches.shape[0]):
         known = niches[i] >= 0 and (keys.shape[0] > 0 or niches[i] < rows.shape[0])
         out[i] = find_row(keys, rows, niches[i]) if known else EMPTY
@@ -109,7 +109,7 @@ def find_rows(keys: Any, rows: Any, niches: Any, out: Any) -> None:
 
 @kernel(allocates=False)
 def set_row(keys: Any, rows: Any, niche: int, row: int) -> None:
-    """Note that a niche's elite stands in this row."""
+    """Record that a niche's elite is in this row."""
     if keys.shape[0] == 0:
         rows[niche] = row
     else:

@@ -45,7 +45,7 @@ def _as_unicode(text: str) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """What an evaluation that raised this is counted by."""
+    """The reason under which an evaluation that raised this is counted."""
     return error.reason if isinstance(error, Invalid) else f"{RAISED}{type(error).__name__}"
 
 

@@ -53,7 +53,7 @@ _RESERVED = ("niche", "fitness", "evaluation", "order", "solution")
 
 
 def _column(name: str, reserved: Sequence[str] = _RESERVED) -> str:
-    """A feature's column: one that is called like another column, or like its stand-in, gets a prefix."""
+    """A feature's column; a name that another column has gets a prefix."""
     bare = name
     while bare.startswith("feature "):
         bare = bare.removeprefix("feature ")
@@ -211,7 +211,7 @@ def _read(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def own_scales(path: Path) -> list[str]:
-    """Names of the scales of an archive's features that are no built-in ones, so that a file cannot hold them.
+    """Names of the custom scales of an archive's features, which a file cannot hold.
 
     Empty for a damaged file or another kind of file, which `load_archive` reports.
     """

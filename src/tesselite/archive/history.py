@@ -1,6 +1,6 @@
 """History: every evaluation of a run, in Parquet parts of one folder.
 
-`EvaluatedRows` collects rows in memory as a search goes on, `HistoryFolder` writes them. A part holds a fixed number of
+`EvaluatedRows` collects rows in memory during a search, `HistoryFolder` writes them. A part holds a fixed number of
 rows, in the order in which they were counted; the last one is written again as it grows, always with all that it had.
 So the bytes depend on the evaluations alone, and a run that is killed has every row that its checkpoint counts. Each
 part names the digest of the one before. Any Parquet reader works: `pandas.read_parquet("runs/x/history")`.
@@ -66,7 +66,7 @@ class RowKind:
 
     @property
     def n_bytes(self) -> int:
-        """What a row takes in memory, without texts that are recorded."""
+        """The memory of a row, without recorded texts."""
         return self.width * self.dtype.itemsize + 8 * (3 + self.n_columns)
 
     @property
@@ -177,7 +177,7 @@ def _copied(part: Any) -> Any:
 
 
 class HistoryFolder:
-    """The parts of a run's history, to go on with after so many `evaluations`: `rows` are written by `save`.
+    """The parts of a run's history, to be continued after this many `evaluations`: `rows` are written by `save`.
 
     Opening it changes nothing on disk. ValueError if rows of these evaluations are missing or damaged.
     """
@@ -208,7 +208,7 @@ class HistoryFolder:
         return _part(self.path, number)
 
     def cut(self) -> None:
-        """Remove parts beyond those to go on with: they are made again."""
+        """Remove parts beyond those to continue from: they are made again."""
         kept = self._number + (self._tail is not None or self._saved > 0)
         for number in range(len(_parts(self.path)) - 1, kept - 1, -1):
             self._part(number).unlink()
@@ -292,7 +292,7 @@ def _read_part(path: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def _checked_about(path: Path) -> dict[str, Any]:
-    """What a part says about itself; a quick look, which reads none of its rows."""
+    """The description of a part, without reading its rows."""
     about = read_about(path)
     _full_size(about, path)
     return about

@@ -21,7 +21,7 @@ _LEVELS = 200
 
 
 def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
-    """What a reader of the comparison of these runs should know; ValueError if there is nothing to compare.
+    """Notes for readers of a comparison of these runs; ValueError if they cannot be compared.
 
     A run counts once, and all are of one problem or one module: maze:2d and maze:20d are, sphere and rastrigin are not.
     """

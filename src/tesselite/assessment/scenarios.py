@@ -169,7 +169,7 @@ def _with_nan(column: Any) -> Floats:
 
 
 def _column(setting: str) -> str:
-    """A setting's column; a scenario that is called like the column of niches, or its stand-in, gets a prefix."""
+    """A setting's column; a scenario with the name of the column of niches gets a prefix."""
     bare = setting
     while bare.startswith("scenario "):
         bare = bare.removeprefix("scenario ")

@@ -68,7 +68,7 @@ class Table:
         return f"{self.caption}\n\n{text}\n" if self.caption else f"{text}\n"
 
     def to_csv(self) -> str:
-        """Comma-separated values in full precision; empty where there is no value; no text is a formula."""
+        """Comma-separated values in full precision; empty where there is no value; no text can be a formula."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(as_text(str(name)) for name in self.columns)

@@ -23,7 +23,7 @@ BLOCK = 4
 def to_column(values: Any) -> Any:
     """A PyArrow array of the numbers or texts in `values` (n,); of booleans as 0 and 1, a byte each.
 
-    What is a PyArrow array already stays one.
+    A PyArrow array is returned unchanged.
     """
     import pyarrow as pa
 
@@ -125,8 +125,8 @@ def buffers_of(table: Any) -> Iterator[tuple[str, npt.NDArray[Any]]]:
 def write_parquet(table: Any, about: dict[str, Any], file: Path, block: npt.NDArray[Any] | None = None) -> None:
     """Write a PyArrow table with JSON `about` it in the file's metadata.
 
-    The bytes of `block`, an array of another length than the columns, stand before them, where no reader of tables
-    looks; `read_block` gives them back.
+    The bytes of `block`, an array of another length than the columns, precede them, where readers of tables do not
+    look; `read_block` gives them back.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -141,7 +141,7 @@ def write_parquet(table: Any, about: dict[str, Any], file: Path, block: npt.NDAr
 
 
 def read_parquet(path: Path, *, foreign: bool = False) -> tuple[Any, dict[str, Any]]:
-    """The table of a file that `write_parquet` wrote, and what it says about itself: nothing if it may be `foreign`.
+    """The table of a file that `write_parquet` wrote, and its description: empty if it may be `foreign`.
 
     OSError if there is no such file, or it is not a regular one; ValueError, without its name, if it is damaged or not
     ours.
@@ -166,7 +166,7 @@ def read_parquet(path: Path, *, foreign: bool = False) -> tuple[Any, dict[str, A
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """What a file that `write_parquet` wrote says about itself; empty if it is damaged or not ours."""
+    """The description in a file of `write_parquet`; empty if it is damaged or not ours."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

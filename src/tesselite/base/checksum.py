@@ -20,14 +20,14 @@ _KEY = "digest"
 
 
 def sealed(about: dict[str, Any], columns: Columns = ()) -> dict[str, Any]:
-    """What a file says about itself, JSON, with the digest of that and of the columns beside it."""
+    """The description of a file, JSON, with the digest of that and of the columns."""
     return {**about, _KEY: _digest(about, columns)}
 
 
 def is_intact(about: dict[str, Any], columns: Columns = (), *, older: bool = False) -> bool:
     """Whether this is what `sealed` returned, and the columns are those that it was given.
 
-    An `older` file, of a format that had no digest, is taken as it is.
+    An `older` file, of a format without a digest, is accepted.
     """
     if older and _KEY not in about:
         return True

@@ -66,7 +66,7 @@ def look_here() -> str:
 
 
 def import_name(argument: str, name: str) -> Any:
-    """What module:attribute names, None if the module has no such attribute; ValueError if importing it fails."""
+    """The object module:attribute, None if the module has no such attribute; ValueError if importing it fails."""
     module, _, attribute = name.partition(":")
     look_here()
     try:

@@ -1,4 +1,4 @@
-"""What signals do: Ctrl-C waits until related changes are complete, and a stopped run saves itself.
+"""Signals: Ctrl-C waits until related changes are complete, and a stopped run saves itself.
 
 A KeyboardInterrupt may come between any two steps of the interpreter. In a notebook the archive is still used
 afterwards, so changes in several steps must not be left half done.

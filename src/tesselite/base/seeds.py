@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 
 class Purpose(enum.IntEnum):
-    """What randomness is used for; the numbers are part of every result and never change."""
+    """The uses of randomness; the numbers are part of every result and never change."""
 
     TESSELLATION = 0
     INITIALISATION = 1

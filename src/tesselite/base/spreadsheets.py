@@ -6,7 +6,7 @@ _BEGINNINGS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_text(text: str) -> str:
-    """Text that a spreadsheet would take for a formula, with an apostrophe before it; all other text as it is.
+    """Text that a spreadsheet would parse as a formula, with an apostrophe before it; other text unchanged.
 
     Names come from other people's problems and archives, and a formula may fetch or run things when a file is opened.
     """

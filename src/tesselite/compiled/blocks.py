@@ -44,7 +44,7 @@ _UNROLL = 64
 
 
 class Brood(NamedTuple):
-    """What a variation works on: up to CHUNK children of elites.
+    """The arguments of a variation: up to CHUNK children of elites.
 
     `parents` (2, CHUNK) are row numbers of `elites` (k, width); `low` and `high` (width,) bound the `children`
     (n, width); `numbers` are the operator's own. Random words come from `key` and the number of the evaluation.
@@ -181,7 +181,7 @@ def block(elites, k, parents, n, width, low, high, numbers, n_numbers, key, firs
 
 
 class RandomNumbers(NamedTuple):
-    """What a user's operator draws from for one child: `uniform` numbers in [0, 1) and standard `normal` ones."""
+    """The random numbers of a user's operator for one child: `uniform` numbers in [0, 1) and standard `normal` ones."""
 
     uniform: npt.NDArray[np.float64]
     normal: npt.NDArray[np.float64]

@@ -59,7 +59,7 @@ class SteadyState:
 def replay(search: MapElites, log: Iterable[Logged], budgets: Since, windows: Since) -> None:
     """Bring a search to the state after these results of an asynchronous run, without evaluating anything.
 
-    `budgets` tells how many evaluations there were to be, `windows` how many solutions were out at a time. ValueError
+    `budgets` are the planned evaluations, `windows` the solutions pending at a time. ValueError
     if a result is of another solution than the one that is out under its number.
     """
     state = SteadyState(search)

@@ -69,7 +69,7 @@ def resumed(execution: Execution, given: WorkerChoice) -> Execution:
 
 
 def execution_from_dict(about: dict[str, Any]) -> Execution:
-    """What `Execution.to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+    """The inverse of `Execution.to_dict`; LookupError, TypeError or ValueError if it is damaged."""
     return _KINDS[about["kind"]](**{name: value for name, value in about.items() if name != "kind"})
 
 
@@ -77,7 +77,7 @@ def execution_from_dict(about: dict[str, Any]) -> Execution:
 def evaluator(
     problem: Problem, execution: Execution, threads: int | None
 ) -> Iterator[Callable[[Rows, str | None], Evaluation]]:
-    """What evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
+    """A function that evaluates rows in a scenario, in this process or on workers, which are closed at the end."""
     check_not_importing()
     with execution.open() as workers:
         if workers is None:

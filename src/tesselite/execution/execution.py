@@ -1,7 +1,7 @@
 """Where the evaluations of a search are done, and in which order: the base of all kinds of execution.
 
-Each way is a class of its own: `InProcess`, `Batches`, `Asynchronous` and `Islands`, a frozen record that a plan holds.
-Its `steps` advance a search and yield it repeatedly; `runs` saves between steps.
+Each kind is a class of its own: `InProcess`, `Batches`, `Asynchronous` and `Islands`, a frozen record that a plan
+holds. Its `steps` advance a search and yield it repeatedly; `runs` saves between steps.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class OnWorkers(Execution):
         return replace(self, workers=min(workers.n, available_threads()))
 
     def farm(self, job: Job, workers: Workers) -> Farm:
-        """What evaluates the job's rows on these workers."""
+        """The farm that evaluates the job's rows on these workers."""
         return Farm(
             workers, job.problem, retries=self.retries, timeout=self.timeout, halt=job.halt, seed=job.search.seed
         )

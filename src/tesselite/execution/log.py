@@ -114,7 +114,7 @@ class EvaluationLog:
         n_bytes = self._record.itemsize
         records = np.frombuffer(data[: len(data) // n_bytes * n_bytes], self._record)
         checks = records["check"].tolist()
-        # Development versions before did not go on from the checksum of the record before.
+        # Earlier development versions did not chain the checksums.
         whole = np.fromiter(
             (
                 check in (zlib.crc32(blank, before), zlib.crc32(blank))

@@ -130,7 +130,7 @@ class CellArchive(ABC):
 
     @property
     def stats(self) -> ArchiveStats:
-        """Figures of the archive as it is now."""
+        """Current figures of the archive."""
         n, kind = len(self), self.dtypes["objective"]
         score = np.asarray(self._sum - n * float(self.qd_score_offset), dtype=kind)
         return ArchiveStats(

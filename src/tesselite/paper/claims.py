@@ -37,12 +37,12 @@ class Judged:
         return ", ".join([f"{holds.count(True)} of {len(holds)} hold", *told])
 
     def numbers(self, most: int) -> str:
-        """The numbers that the claim is about; if there are more than so many, how many statements hold."""
+        """The numbers that the claim is about; if there are too many, how many statements hold."""
         numbers = list(dict.fromkeys(number for finding in self.findings for number in finding.numbers))
         return ", ".join(numbers) if len(numbers) <= most else self.tally()
 
     def figures(self, most: int) -> str:
-        """All findings, or at most so many after the tally, those against the claim first.
+        """All findings, or at most this many after the tally, those against the claim first.
 
         Settings that differ are not repeated here: the report states them once for each study.
         """

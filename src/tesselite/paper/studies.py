@@ -22,7 +22,7 @@ from tesselite.problems.problem import TRAINING
 # when ten iterations lower the error by less than one in ten thousand.
 CVT_TOLERANCE = 1e-4
 CVT_ITERATIONS = 200
-# Which random stream of its seed a CVT is drawn from. Trials that do not tell are of version 0.1's first stream.
+# Which random stream of its seed a CVT is drawn from. Trials without this setting are of version 0.1's first stream.
 CVT_DRAWS = "named child"
 # Norms other than the Euclidean one have no short cuts: this limit on the values of all samples, with at least ten
 # samples a niche, keeps their construction short.
@@ -467,7 +467,8 @@ def norms_hexapod() -> Study:
 
 
 def rounding_hexapod() -> Study:
-    """What rounding does: fitness and duty factors as the released experiment has them, on its grid and on a CVT."""
+    """The effect of rounding: fitness and duty factors as the released experiment has them, on its grid and on a
+    CVT."""
     exact = [_released_cells(_on_grid(_hexapod_cvt("duty"), 5)), _hexapod_cvt("duty")]
     rounded = [
         replace(pair, name=f"{pair.name}-rounded", label=f"{pair.label}, rounded", problem="hexapod:duty,released=yes")

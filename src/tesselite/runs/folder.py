@@ -269,7 +269,7 @@ class RunFolder:
     # -- checkpoints -----------------------------------------------------------------------------------------------
 
     def write_checkpoint(self, search: MapElites) -> None:
-        """Write the archive as it is after this many evaluations."""
+        """Write the current archive, after this many evaluations."""
         search.save(self.archive_file, embed=False)
 
     def write_pictures(self, search: MapElites) -> None:
@@ -289,7 +289,8 @@ class RunFolder:
                 file.unlink()
 
     def read_pictures(self, n_changes: int) -> dict[int, Archive]:
-        """The niches right after changes, by their numbers, of a run with so many; see `tesselite.search.snapshots`."""
+        """The niches right after changes, by their numbers, of a run with this many changes; see
+        `tesselite.search.snapshots`."""
         files = {number: self.path / PICTURES / f"{number:06d}.parquet" for number in kept_changes(n_changes)}
         return {number: Archive.load(file) for number, file in files.items() if file.is_file()}
 
@@ -346,7 +347,7 @@ class RunFolder:
         return float(kept[-1]["seconds"] or 0.0) if kept else 0.0
 
     def append_progress(self, search: MapElites, seconds: float) -> None:
-        """Add a row for the search as it is now; after `cut_progress`."""
+        """Add a row for the current state of the search; after `cut_progress`."""
         line = self._progress_line({**progress_of(search), "seconds": seconds})
         try:
             with self.progress_file.open("ab") as file:

@@ -73,7 +73,7 @@ class Start:
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Start:
-        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
+        """The inverse of `to_dict`; LookupError or TypeError if it is damaged."""
         if not is_whole(about["n"], 1) or not isinstance(about["digest"], str):
             raise TypeError(f"start is {about!r}")
         return cls(about["n"], about["digest"])

@@ -59,9 +59,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is: the problem by name, the niches, the emitter by name, the budget, the seed and where it is done.
+    """The definition of a run: the problem by name, the niches, the emitter by name, the budget, the seed and where it
+    is done.
 
-    `problem_fingerprint` tells whether the problem is still the same. An `emitter` that is named by an operator alone
+    `problem_fingerprint` detects a changed problem. An `emitter` that is named by an operator alone
     draws parents uniformly. `start` are known designs to begin with. With `history`, every evaluation is kept.
     """
 
@@ -166,7 +167,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Plan:
-        """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+        """The inverse of `to_dict`; LookupError, TypeError or ValueError if it is damaged."""
         if "emitter" not in about:
             about = {**about, "emitter": about["variation"]}  # its name in older folders
         flat = {part.name: about[part.name] for part in fields(cls) if part.name not in _OPTIONAL}

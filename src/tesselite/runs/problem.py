@@ -87,7 +87,7 @@ def _scheduler_of(plan: Plan) -> str:
 
 
 def check_problem(folder: Path, plan: Plan, problem: Problem) -> None:
-    """ValueError unless this is, as far as can be told, the problem that the run was started with."""
+    """ValueError unless this is, as far as we can check, the problem that the run was started with."""
     if fingerprint(problem) != plan.problem_fingerprint:
         raise ValueError(
             f"{folder}: the solutions, features, direction, floor or settings of {plan.problem} are not those that "

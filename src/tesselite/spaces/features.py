@@ -225,7 +225,7 @@ class FeatureSpace:
         return self.labelled | (refuses & ~self.periodic)
 
     def outside_rules(self) -> dict[str, str]:
-        """What `outside` was given, by name; empty if nothing is refused but what is not a label."""
+        """What `outside` was given, by name; empty if only unknown labels are refused."""
         refuses = zip(self.names, self.refuses & ~self.labelled, strict=True)
         return {name: "refuse" for name, refused in refuses if refused}
 
@@ -352,7 +352,7 @@ class FeatureSpace:
 
     @classmethod
     def from_dict(cls, about: Mapping[str, Any], scales: Mapping[str, str | Scale] | None = None) -> FeatureSpace:
-        """What `to_dict` described, with these scales instead if they are given."""
+        """The inverse of `to_dict`, with these scales instead if they are given."""
         features: dict[str, Axis] = {}
         for name, low, high in zip(about["names"], about["low"], about["high"], strict=True):
             if name in about.get("labels", {}):

@@ -24,7 +24,7 @@ ISO, LINE = 0.01, 0.2  # of iso+line for real values, as `variation.iso_line` ha
 
 
 class Discrete(FloatRows):
-    """What spaces of whole numbers, labels and orders share: rows of float64, and genes that change one by one."""
+    """The base of spaces of whole numbers, labels and orders: rows of float64, and genes that change one by one."""
 
     genes: int
     """How many parts of a row can change separately: its values, or the order as a whole."""
@@ -290,7 +290,7 @@ class Product(FloatRows):
         return row
 
     def decode(self, rows: Rows) -> Decoded:
-        """What a function gets for a row (width,), or for rows (n, width)."""
+        """The argument of a function for a row (width,), or for rows (n, width)."""
         found = Decoded()
         for name, part in self.parts.items():
             values = rows[..., self._places[name]]

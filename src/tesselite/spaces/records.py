@@ -149,7 +149,7 @@ class Records(Mapping[str, Any]):
 
     @classmethod
     def from_list(cls, about: Sequence[Sequence[Any]]) -> Records:
-        """What `to_list` wrote; ValueError or TypeError if it is damaged."""
+        """The inverse of `to_list`; ValueError or TypeError if it is damaged."""
         return cls({name: tuple(shape) if shape else _TYPES[kind] for name, kind, shape in about})
 
 

@@ -22,7 +22,7 @@ Rows = npt.NDArray[Any]
 
 @runtime_checkable
 class SolutionSpace(Protocol):
-    """What the search asks of a space: solutions are rows, shape (n, width), of one dtype.
+    """The protocol of solution spaces: solutions are rows, shape (n, width), of one dtype.
 
     If no operator of `tesselite.variation` can vary its solutions, a space also has `vary(parents, rng)`: an offspring
     of each parent, shape (n, width), the parents unchanged; with `n_parents = 2`, of each pair (2, n, width). Two more
@@ -151,7 +151,7 @@ class Box(FloatRows):
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """What the values are called; empty if they have no names."""
+        """The names of the values; empty if they have none."""
         bounds = zip(self.names, self.low.tolist(), self.high.tolist(), strict=False)
         return tuple(Variable(name, low, high) for name, low, high in bounds)
 

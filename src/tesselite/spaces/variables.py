@@ -51,7 +51,7 @@ class Variable:
 
     @classmethod
     def from_dict(cls, about: dict[str, Any]) -> Variable:
-        """What `to_dict` wrote; LookupError or TypeError if it is damaged."""
+        """The inverse of `to_dict`; LookupError or TypeError if it is damaged."""
         name, labels = about["name"], tuple(about["labels"])
         if not all(isinstance(text, str) for text in (name, *labels)):
             raise TypeError(f"variable is {about!r}")
@@ -101,7 +101,7 @@ def row_of(text: str, width: int) -> npt.NDArray[np.uint8]:
 
 
 def by_position(solutions: Any, names: Sequence[str]) -> Any:
-    """Solutions that are given as mappings, one or a list of them, as rows; anything else as it is."""
+    """Solutions that are given as mappings, one or a list of them, as rows; anything else unchanged."""
     single = isinstance(solutions, Mapping)
     rows = [solutions] if single else solutions
     if not isinstance(rows, list | tuple) or not rows or not all(isinstance(row, Mapping) for row in rows):

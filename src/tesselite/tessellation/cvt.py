@@ -356,7 +356,7 @@ class CvtJob:
     def _fill_empty(self, state: Any) -> None:
         """Leave no niche without samples, moving only the centroids of those that the last iteration left empty.
 
-        It ends, for each time a centroid comes to lie on a sample that had none; if there is no such sample any more,
+        It ends, for each time a centroid comes to lie on a sample that had none; if no such sample is left,
         there are as many niches with samples as different samples.
         """
         while state.count_empty() > 0:

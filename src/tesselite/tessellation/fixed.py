@@ -1,6 +1,6 @@
 """Lloyd's algorithm on a fixed set of samples (Algorithm 1 of the paper): the driver of the compiled steps.
 
-Samples drawn anew in each iteration live in `fresh`.
+Fresh samples in each iteration are in `fresh`.
 """
 
 from __future__ import annotations

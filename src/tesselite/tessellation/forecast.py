@@ -1,4 +1,4 @@
-"""What a construction will cost, in seconds and memory, before it is started; the construction lives in `cvt`."""
+"""The cost of a construction, in seconds and memory, before it is started; the construction is in `cvt`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def forecast(
     threads: int | None = None,
     fixed_samples: bool = False,
 ) -> Forecast:
-    """What `cvt` with these arguments would cost if it used all its iterations; measured on a small piece of the work.
+    """The cost of `cvt` with these arguments if it uses all its iterations; measured on a small piece of the work.
 
     Takes about half a second (and the compilation, the first time). `fixed_samples`: an array of samples is given.
     Raises ValueError for what `cvt` would refuse.

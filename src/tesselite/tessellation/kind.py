@@ -1,4 +1,4 @@
-"""Niches: what a plan says about niches, whatever their kind. The kinds are in `niches`, `growing` and `own`."""
+"""Niches: the part of a plan about niches: the base of all kinds. The kinds are in `niches`, `growing` and `own`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Construction = Callable[[int, float], object]
 
 @dataclass(frozen=True)
 class Niches(ABC):
-    """What a plan says about niches. Each kind makes its tessellation and knows its JSON, label and command line."""
+    """The part of a plan about niches. Each kind makes its tessellation and knows its JSON, label and command line."""
 
     @property
     def revision(self) -> Revision | None:

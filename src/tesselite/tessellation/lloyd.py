@@ -72,7 +72,7 @@ def sort_by_niche(labels: Ints, starts: Ints, members: Ints) -> None:
 def update_means(samples: Samples, first: int, last: int) -> int:
     """Move those centroids first..last whose niche changed members to their mean; how many niches are empty.
 
-    Sums run over the members in ascending order, whatever the number of threads was.
+    Sums run over the members in ascending order, for any number of threads.
     """
     points, centroids, starts, moved = samples.points, samples.centroids, samples.starts, samples.moved
     d = points.shape[1]

@@ -83,7 +83,7 @@ class Cvt(_OfCentroids):
         return Cvt(self.job(space, seed).k, n_samples, checked_p(self.p), self.method)
 
     def job(self, space: FeatureSpace, seed: int, threads: int | None = None) -> CvtJob:
-        """What constructing it over this space will do; ValueError if that is not possible."""
+        """The construction over this space; ValueError if it is not possible."""
         from tesselite.tessellation.cvt import CvtOptions
 
         options = CvtOptions(self.n_samples, seed, self.p, method=self.method, threads=threads)
@@ -199,7 +199,7 @@ def niches_of(
 
 
 def niches_from_dict(about: dict[str, Any]) -> Niches:
-    """What `to_dict` wrote; LookupError, TypeError or ValueError if it is damaged."""
+    """The inverse of `to_dict`; LookupError, TypeError or ValueError if it is damaged."""
     if about["kind"] == "grid":
         shape = tuple(about["shape"])
         if not shape or not all(is_whole(cells, 1) for cells in shape):

@@ -45,7 +45,7 @@ def class_of(name: str, *, asked: bool = False) -> type[Tessellation]:
     """The class that module:Class names; ValueError if there is none.
 
     Importing a module runs it, and the name may come from anybody's file. So it is imported only if that is what
-    was `asked` for, or if this user has agreed to it; what this process has imported already is taken as it is.
+    was `asked` for, or if this user has agreed to it; what this process has imported already is used.
     """
     module, _, attribute = name.partition(":")
     found = getattr(sys.modules.get(module), attribute, None)

@@ -27,7 +27,7 @@ class Revision(ABC):
     seed: int
 
     def begin(self, seed: int) -> None:
-        """Prepare for a search; called once, before anything else."""
+        """Prepare for a search; called once, first."""
         self.seed = seed
 
     def tell(self, features: Floats) -> None:  # noqa: B027

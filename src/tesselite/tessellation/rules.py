@@ -1,4 +1,4 @@
-"""What the records of niches that grow (`growing`) and of populations without niches (`population`) share."""
+"""The base of the records of niches that grow (`growing`) and of populations without niches (`population`)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Rule(Niches):
     def tessellate(
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
-        """What a search begins with: no niches, all solutions are kept."""
+        """The initial tessellation: no niches, all solutions are kept."""
         return Provisional(space)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:

@@ -38,7 +38,7 @@ def info(options: InfoOptions) -> None:
 
 
 class ExportFormat(StrEnum):
-    """What an archive can be exported to."""
+    """The formats of exports."""
 
     CSV = "csv"
     NPZ = "npz"

@@ -96,7 +96,7 @@ class DaskWorkers(Workers):
         n = checked_processes("dask", int(number))
         distributed = _distributed()
         self._settings.enter_context(dask.config.set(_OWN_CLUSTER))
-        # One task at a time on a worker and no second guess of the scheduler's: a worker that dies tells which task.
+        # One task at a time on a worker and no decisions by the scheduler: a dead worker identifies its task.
         settings = {"distributed.scheduler.allowed-failures": 0, "distributed.scheduler.worker-saturation": 1.0}
         with dask.config.set(settings):
             try:
@@ -227,7 +227,7 @@ class DaskWorkers(Workers):
         if future.status == "error":
             error = future.exception()
             if type(error).__name__ == "KilledWorker":
-                # In our own cluster a worker has one task, so there is no doubt whose fault it was.
+                # In our own cluster a worker has one task, so the cause is known.
                 sure = alone or self._cluster is not None
                 return Outcome(task, lost="its worker died", blamed=sure, tries=error.allowed_failures + 1)
             return Outcome(task, lost=f"Dask could not run it ({type(error).__name__}: {_first_line(error)})")

@@ -251,7 +251,7 @@ def _python_path() -> str:
 
 def _end(worker: _Worker) -> None:
     with suppress(ProcessLookupError):
-        os.killpg(worker.process.pid, signal.SIGKILL)  # and whatever it has started, a simulator that hangs, say
+        os.killpg(worker.process.pid, signal.SIGKILL)  # and everything that it has started, such as a hanging simulator
     worker.process.kill()
     worker.connection.close()
     worker.process.wait()

@@ -18,7 +18,7 @@ class WorkersLost(RuntimeError):
 
 @dataclass(frozen=True)
 class Task:
-    """A call of a module's function on some worker: function(problem, *args). `number` tells tasks apart.
+    """A call of a module's function on some worker: function(problem, *args). `number` identifies the task.
 
     `n_rows` is how many evaluations it is.
     """

@@ -137,7 +137,7 @@ def _draw_contacts(draw: Any, motion: Motion, i: int, width: int, height: int, f
 
 
 def frames(motion: Motion, every: int = 2, width: int = 512, height: int = 364, title: str = "") -> Iterator[Any]:
-    """The motion as Pillow images, one for `every` so many steps of 15 ms."""
+    """The motion as Pillow images, one per `every` steps of 15 ms."""
     from PIL import Image, ImageDraw
 
     camera = _Camera(width, height)
@@ -165,7 +165,7 @@ def frames(motion: Motion, every: int = 2, width: int = 512, height: int = 364, 
 def film(motion: Motion, file: str | Path, *, every: int = 2, title: str = "") -> Path:
     """Write the motion as a film in real time: a GIF, or an MP4 where the program ffmpeg is installed.
 
-    `every` so many steps of 15 ms become one frame; of a GIF with 1, browsers slow down the frames of 10 ms. ValueError
+    There is a frame per `every` steps of 15 ms; of a GIF with 1, browsers slow down the frames of 10 ms. ValueError
     for another ending, or for .mp4 without ffmpeg.
     """
     path = Path(file)

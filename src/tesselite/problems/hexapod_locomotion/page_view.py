@@ -1,6 +1,5 @@
-"""What the interactive page shows of the hexapod's elites: how body, legs and feet move through an episode.
-
-How that is drawn is in `page_view.js`.
+"""The hexapod's elites on the interactive page: the motion of body, legs and feet in an episode. Drawn by
+`page_view.js`.
 """
 
 from __future__ import annotations

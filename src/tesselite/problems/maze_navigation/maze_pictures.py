@@ -20,7 +20,7 @@ from tesselite.problems.maze_navigation.world import World
 if TYPE_CHECKING:
     from tesselite.problems.maze_navigation.problem import Maze
 
-_COLOURS = "viridis_r"  # fitness is a distance: what comes near is bright
+_COLOURS = "viridis_r"  # fitness is a distance: small is bright
 _WALL = "#222222"
 _PATH = "#D55E00"
 _EXCITES, _INHIBITS = "#0072B2", "#D55E00"
@@ -221,7 +221,7 @@ def draw_network(ax: Any, network: Description) -> None:
 
 
 def _places(network: Description) -> dict[int, tuple[float, float]]:
-    """Where each neuron stands in the unit square: columns by the number of hops to an output."""
+    """The place of each neuron in the unit square: columns by the number of hops to an output."""
     hops = dict.fromkeys(range(N_INPUTS, FIRST_HIDDEN), 0)
     found = True
     while found:

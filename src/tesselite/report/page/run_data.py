@@ -53,7 +53,7 @@ _PROGRESS_SHOWN = ("evaluations", "seconds", "coverage", "best_fitness", "mean_f
 
 @dataclass
 class RunData:
-    """What was read from the folder of a run. `archive` is None until the first checkpoint, `problem` if unknown.
+    """The data from the folder of a run. `archive` is None until the first checkpoint, `problem` if unknown.
 
     `scenarios` map a name to the fitness of the elites (ordered by niche) in it, NaN where invalid; `assessed` says
     which of them were evaluated there (of large archives only a part is).
@@ -83,7 +83,7 @@ class RunData:
 
     @property
     def plan(self) -> Plan:
-        """What the run is."""
+        """The plan of the run."""
         assert self.stored is not None
         return self.stored.plan
 
@@ -356,7 +356,7 @@ def _describe_archive(
 
 
 def _records(records: Values, arrays: PackedArrays, notes: list[str]) -> list[dict[str, Any]]:
-    """What was recorded of each elite: numbers, or the numbers of labels; records that are arrays are left out."""
+    """The records of each elite: numbers, or the numbers of labels; records that are arrays are omitted."""
     described = []
     for name, values in records.items():
         labels: list[str] = []

@@ -37,7 +37,7 @@ Halves = npt.NDArray[np.int32]
 Shorts = npt.NDArray[np.int16]
 
 _BLOCK = 8 * ROWS  # rows that meet a panel while it is cached
-_REACH = 2.0  # points that are farther out than so many times the farthest centroid are scaled down
+_REACH = 2.0  # points beyond this multiple of the farthest centroid are scaled down
 _GROUPS = 320  # of panels, whose maxima are kept, at most; of half as many rows if they are many
 _CHUNK = 16_384  # centroids that are rounded at a time
 

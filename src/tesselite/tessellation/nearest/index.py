@@ -25,7 +25,7 @@ KINDS = ("brute", "tree", "table", "panels", "principal")
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """Exact nearest-centroid look-up in unit-scaled space; the lowest id on ties, whatever the kind.
+    """Exact nearest-centroid look-up in unit-scaled space; the lowest id on ties, for every kind.
 
     `kind` says how it searches `centroids` (k, d), and `lookup` is that as machine code.
     """

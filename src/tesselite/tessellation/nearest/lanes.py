@@ -139,7 +139,7 @@ def lane_box_squares(
 
 
 def sum_boxes(context: Any, builder: Any, sig: Any, args: Any, enter: Callable[[Any, Any, Any], Any]) -> Any:
-    """The code of `lane_box_squares`, with another way to enter an axis' gap, 0 or above, into the total."""
+    """The code of `lane_box_squares`, with another operation for adding an axis' gap, 0 or above, to the total."""
     vector = ir.VectorType(element(sig.args[0].dtype), LANES)
     lows = data_pointer(context, builder, sig.args[0], args[0])
     highs = data_pointer(context, builder, sig.args[1], args[1])

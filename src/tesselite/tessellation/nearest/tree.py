@@ -330,7 +330,7 @@ def finite(x: float) -> float:
 
 @kernel()
 def new_scratch(ints: Ints) -> tuple[Floats, Floats, Floats, Ints]:
-    """What a `tree_search` needs: x, sums, bounds and path."""
+    """The scratch memory of a `tree_search`: x, sums, bounds and path."""
     return np.zeros(ints[2]), np.empty(FANOUT), np.empty(6 * FANOUT), np.empty(24, np.int64)
 
 
