@@ -243,7 +243,10 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "population of 60 without niches (dns:size=60)" in shown
     assert "60 solutions, without niches" in shown
     assert call("info", out, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["coverage"] == 0.0
+    figures = json.loads(capsys.readouterr().out)
+    assert (figures["n_niches"], figures["coverage"], figures["qd_score"]) == (None, 0.0, None)
+    assert call("resume", out, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_niches"] is None
     assert call("assess", out) == 0
     assert "without niches, spread" in capsys.readouterr().out
     assert "<th>kept</th><td>60 solutions, without niches</td>" in tl.Archive.load(out)._repr_html_()

@@ -174,9 +174,9 @@ def _growth_lines(archive: Archive, changes: list[Change]) -> list[tuple[str, st
 def _figures(archive: Archive) -> dict[str, Any]:
     from tesselite.archive.figures import figures_of
 
+    figures = {"n_niches": archive.n_niches, **figures_of(archive)}
     return {
-        "n_niches": archive.n_niches,
-        **figures_of(archive),
+        **(figures if archive.has_niches else figures | {"n_niches": None, "qd_score": None}),
         "invalid_reasons": dict(archive.invalid),
         "direction": archive.direction,
         "features": list(archive.tessellation.space.names),
@@ -198,10 +198,11 @@ def _archive_lines(archive: Archive) -> list[tuple[str, str]]:
                 f"best {archive.best_fitness:z.6g}, mean {archive.mean_fitness:z.6g} ({archive.direction}imised)",
             )
         )
-    if archive.qd_score == 0.0 and len(archive):
+    qd_score = archive.qd_score if archive.has_niches else None
+    if qd_score == 0.0 and len(archive):
         lines.append(("QD score", f"0, because no elite is better than the floor, {archive.floor:g}; set floor="))
-    elif archive.qd_score is not None:
-        lines.append(("QD score", f"{archive.qd_score:.6g}"))
+    elif qd_score is not None:
+        lines.append(("QD score", f"{qd_score:.6g}"))
     if archive.invalid.total():
         reasons = "; ".join(f"{n:,} x {why}" for why, n in archive.invalid.most_common(5))
         lines.append(("invalid", f"{archive.invalid.total():,} evaluations: {reasons}"))

@@ -264,8 +264,9 @@ def tell_run(run: Run, quiet: bool, as_json: bool, page: Path | None = None) -> 
         if run.was_finished:
             typer.echo("the run was already finished; --evaluations N would extend it")
         rest = run.seconds - run.seconds_search
-        filled = f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%})"
-        if not run.archive.has_niches:
+        if run.archive.has_niches:
+            filled = f"{figures['filled']:,} of {figures['n_niches']:,} niches filled ({figures['coverage']:.1%})"
+        else:
             filled = f"{len(run.archive):,} solutions kept, without niches"
         typer.echo(
             f"{filled}, best fitness {'-' if best is None else f'{best:z.6g}'}, {figures['evaluations']:,} evaluations "

@@ -102,7 +102,7 @@ class Run:
         """The figures that `--json` prints."""
         return {
             "problem": self.plan.problem,
-            "n_niches": self.archive.n_niches,
+            "n_niches": self.archive.n_niches if self.archive.has_niches else None,
             **progress_of(self.search),
             "invalid_reasons": dict(self.archive.invalid),
             "changes": [asdict(change) for change in self.search.changes],
