@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EVERY = 1000
 AXES = 16
+GROWTH = 0.02
 _MOST = 100.0  # of shares
 
 
@@ -91,6 +92,7 @@ class Expanding(Growing):
     """
 
     kind = "expanding"
+    growth: float = GROWTH  # a change for less costs more elites than the bounds are worth
     shape: tuple[int, ...] | None = None
     n_samples: int | None = None
     axes: int = AXES
@@ -217,7 +219,7 @@ def expanding(
     grid: Sequence[int] | None = None,
     every: int = EVERY,
     margin: float = 0.01,
-    growth: float = 0.0,
+    growth: float = GROWTH,
     outliers: int = 2,
     ignore_bounds: bool = False,
     p: float = 2.0,
