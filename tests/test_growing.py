@@ -53,6 +53,20 @@ def test_hand_solved_bounds():
     assert grown_bounds(given, wider, (low, high), 0.1, 0.1) is None  # 0.1 beyond 3.2 is less than a tenth of 2.4
 
 
+def test_niches_stay_where_little_more_was_seen():
+    space = tl.FeatureSpace({"x": None, "y": None})
+    how = tl.expanding(10, outliers=0, margin=0.0)
+    growth, niches = how.revision, how.tessellate(space, 1)
+    growth.begin(1)
+    growth.tell(np.array([[0.0, 0.0], [10.0, 10.0]]))
+    niches = growth.revise(niches, np.empty((0, 2)), 1000)
+    growth.tell(np.array([[10.19, 5.0]]))
+    assert growth.revise(niches, np.empty((0, 2)), 2000) is None
+    growth.tell(np.array([[10.21, 10.1]]))
+    moved = growth.revise(niches, np.empty((0, 2)), 3000)
+    assert moved.space.high.tolist() == [10.21, 10.0]
+
+
 class PlainGrowth:
     """Expanding niches in plain Python, given the batches of a search: bounds, axes, nearest centroids, elites."""
 
@@ -88,8 +102,9 @@ class PlainGrowth:
             ordered = sorted(row[j] for row in self.seen)
             least, most = ordered[self.how.outliers], ordered[-1 - self.how.outliers]
             slack = self.how.margin * (most - least)
-            lower = self.low is None or least < self.low[j]
-            higher = self.low is None or most > self.high[j]
+            allowed = 0.0 if self.low is None else self.how.growth * (self.high[j] - self.low[j])
+            lower = self.low is None or least < self.low[j] - allowed
+            higher = self.low is None or most > self.high[j] + allowed
             low.append(least - slack if lower else self.low[j])
             high.append(most + slack if higher else self.high[j])
             changed |= lower or higher

@@ -132,7 +132,7 @@ def _maze(
     return Task(
         name,
         title,
-        lambda: by_name(name.removesuffix("-published").replace("-", ":")),
+        lambda: by_name(":".join(name.split("-")[:2])),
         n_niches,
         evaluations,
         cells,
@@ -147,6 +147,7 @@ TASKS = (
     Task("ring", "A thin ring in the plane", Ring, 500, 20_000, 22),
     _maze("maze-2d", "Maze, 2D", 200, 6000, 14),
     _maze("maze-20d", "Maze, 20D", 200, 6000, 2),
+    _maze("maze-20d-larger", "Maze, 20D, larger budget", 1000, 40_000, 2),
     _maze("maze-1000d", "Maze, 1000D", 200, 6000, None, 2000),
     Task("hexapod-6d", "Hexapod, 6D", lambda: by_name("hexapod:duty"), 500, 20_000, 3, initial=2000),
     _maze("maze-2d-published", "Maze, 2D, published budget", MAZE.n_niches, MAZE.evaluations, MAZE.grid["2d"]),

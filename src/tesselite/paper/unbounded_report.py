@@ -80,11 +80,28 @@ def write_report(out: Path, kind: str = "png") -> list[Path]:
         "bounds that is common to a task (of the ring: of niches on the ring); archives without niches have them there "
         "only. `kept` counts solutions in an archive's own niches, or in its population. Scenarios: the best fitness "
         "in each, median over scenarios; solved are those with a best below 10 units. Seconds of one processor core.",
+        "",
+        *_overview(tasks, table),
     ]
     for task in tasks:
         text += ["", *_task_table(task, rows, table)]
     write_text(report, "\n".join(text) + "\n")
     return [report, written, _drawn(out, tasks, table, kind)]
+
+
+def _overview(tasks: Sequence[Task], table: Sequence[dict[str, Any]]) -> list[str]:
+    """A row for each algorithm: in each task, coverage and QD score as ratios to those of the CVT with true bounds."""
+    found = {(row["task"], row["algorithm"]): row for row in table}
+    lines = ["Coverage and QD score, divided by those of the CVT with true bounds:", ""]
+    lines += [f"| algorithm | {' | '.join(task.title for task in tasks)} |", "|" + "---|" * (len(tasks) + 1)]
+    sizes = [f"{task.n_niches:,} niches" for task in tasks]
+    lines.append(f"| {' | '.join(['', *sizes])} |")
+    for algorithm, label in LABELS.items():
+        rows = [found.get((task.name, algorithm)) for task in tasks]
+        cells = ["" if row is None else f"{row['coverage / true']:.2f}, {row['qd_score / true']:.2f}" for row in rows]
+        if any(cells) and algorithm != TRUE:
+            lines.append(f"| {' | '.join([label, *cells])} |")
+    return lines
 
 
 def _task_table(task: Task, rows: Sequence[dict[str, Any]], table: Sequence[dict[str, Any]]) -> list[str]:

@@ -94,6 +94,7 @@ class Expanding(Growing):
     kind = "expanding"
     n_niches: int = field(default=None, kw_only=False)  # type: ignore[assignment]  # as many as the grid has cells
     grid: Sequence[int] | None = None
+    growth: float = 0.02  # a change for less costs more elites than the bounds are worth
     n_samples: int | None = None
     axes: int = 16
 
