@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tesselite.base.atomic import write_text
 from tesselite.base.spreadsheets import as_text
+from tesselite.base.text_files import write_text
 
 _LONGEST_IN_FULL = 1e15  # larger numbers have powers of ten
 _LATEX = {

@@ -18,8 +18,9 @@ from tesselite.archive.evaluation import Direction
 from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.metrics import Metrics, measure, project, spread
 from tesselite.assessment.scenarios import Assessment
-from tesselite.base.atomic import regular_bytes, write_text
+from tesselite.base.atomic import regular_bytes
 from tesselite.base.checksum import is_intact, sealed
+from tesselite.base.text_files import write_text
 from tesselite.runs.folder import RunFolder
 from tesselite.runs.problem import run_archive
 from tesselite.tessellation.protocol import Tessellation

@@ -50,12 +50,6 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         os.close(handle)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text in UTF-8 atomically, into a folder that is made if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, lambda part: part.write_text(text, encoding="utf-8"))
-
-
 def parts(folder: Path, *names: str) -> list[Path]:
     """The temporary files of `write_atomically` for files of these names that are in a folder."""
     ours = re.compile("|".join(rf"\.{re.escape(n)}\.[a-z0-9_]{{8}}{_PART}{re.escape(Path(n).suffix)}" for n in names))

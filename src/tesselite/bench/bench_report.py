@@ -16,7 +16,8 @@ import numpy as np
 from tesselite import __version__
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
-from tesselite.base.atomic import regular_bytes, write_text
+from tesselite.base.atomic import regular_bytes
+from tesselite.base.text_files import write_text
 from tesselite.bench.benchmarks import ALGORITHMS, BENCHMARKS, SHORT, Benchmark
 from tesselite.bench.published import PUBLISHED, PUBLISHED_EVALUATIONS, PUBLISHED_RUNS, SOURCES, Published
 from tesselite.paper.reproduce import read_trials

@@ -10,7 +10,7 @@ from tesselite import __version__
 from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
-from tesselite.base.atomic import write_text
+from tesselite.base.text_files import write_text
 from tesselite.paper.claims import claims_table, differences
 from tesselite.paper.numbers import numbers_of_pairs, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.figures import worst
-from tesselite.base.atomic import write_text
+from tesselite.base.text_files import write_text
 from tesselite.paper.unbounded import LABELS, TASKS, TRUE, Task
 from tesselite.report.style import LINES, figure, save
 

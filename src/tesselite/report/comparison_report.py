@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tesselite.assessment.comparison import Comparison, Measure
-from tesselite.base.atomic import write_text
+from tesselite.base.text_files import write_text
 from tesselite.problems import by_name
 from tesselite.problems.problem import DrawScenario
 from tesselite.report.comparison_figures import comparison_figures

@@ -14,8 +14,8 @@ from typing import Any
 
 from tesselite import __version__
 from tesselite.archive.archive import Archive
-from tesselite.base.atomic import write_text
 from tesselite.base.importing import how_to_install
+from tesselite.base.text_files import write_text
 from tesselite.report.page.packed_arrays import PackedArrays, document_text, packed_text
 from tesselite.report.page.run_data import RunData, archive_data, describe_run, read_run
 from tesselite.report.page.views import VIEW_BYTES
