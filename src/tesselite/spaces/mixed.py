@@ -47,7 +47,7 @@ class Discrete(FloatRows):
 
     def validate(self, solutions: npt.ArrayLike) -> Rows:
         """The solutions as rows; ValueError says what is wrong with them."""
-        rows = self.as_rows(solutions)
+        rows = self._as_rows(solutions)
         bad = ~((rows >= self.low) & (rows <= self.high) & (rows == np.floor(rows)))
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -263,7 +263,7 @@ class Product(FloatRows):
         given: Any = [solutions] if isinstance(solutions, Mapping) else solutions
         if isinstance(given, list | tuple) and given and all(isinstance(s, Mapping) for s in given):
             given = np.stack([self.encode(solution) for solution in given])
-        rows = self.as_rows(given)
+        rows = self._as_rows(given)
         for name, part in self.parts.items():
             place = self._places[name]
             try:

@@ -76,7 +76,7 @@ class FloatRows:
         """Rows are float64."""
         return np.dtype(np.float64)
 
-    def as_rows(self, solutions: Any) -> Floats:
+    def _as_rows(self, solutions: Any) -> Floats:
         """Solutions (n, width) or (width,) as rows of this width; ValueError for another shape."""
         rows = np.array(as_floats("solutions", solutions, f"numbers of shape (n, {self.width})"), ndmin=2)
         if rows.ndim != 2 or rows.shape[1] != self.width:
@@ -168,7 +168,7 @@ class Box(FloatRows):
 
         If the values have names, a solution may be a mapping.
         """
-        rows = self.as_rows(by_position(solutions, self.names) if self.names else solutions)
+        rows = self._as_rows(by_position(solutions, self.names) if self.names else solutions)
         bad = ~((rows >= self.low) & (rows <= self.high))
         if bad.any():
             i, j = np.argwhere(bad)[0]
@@ -238,7 +238,7 @@ class Levels(FloatRows):
 
     def validate(self, solutions: npt.ArrayLike | Mapping[str, Any]) -> Rows:
         """The solutions as float64 rows of exact levels; ValueError if the shape is wrong or a value is not a level."""
-        rows = self.as_rows(solutions)
+        rows = self._as_rows(solutions)
         above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
         lower, upper = self.values[above - 1], self.values[above]
         nearest = np.where(rows - lower <= upper - rows, lower, upper)
