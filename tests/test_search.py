@@ -312,7 +312,8 @@ def test_the_loop_is_compiled_once_for_all():
     tl.illuminate(SMOOTH, tessellation=VORONOI, evaluations=200, initial=10, seed=1)
     manhattan = tl.VoronoiTessellation(SPACE, VORONOI.centroids, p=1)
     tl.illuminate(SMOOTH, tessellation=manhattan, evaluations=200, initial=10, seed=1)
-    assert len(compiled._run_batches.signatures) == 1
+    # Runs that keep every evaluation, perhaps in another test of this process, have machine code of their own.
+    assert len([kinds for kinds in compiled._run_batches.signatures if kinds[-1] == numba.types.none]) == 1
 
 
 def test_plain_vectorised_and_compiled_functions_give_the_same_archive():
