@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 import tesselite as tl
 from measurement import table
-from tesselite.tessellation.growing import AXES
+from tesselite.tessellation.growing import Expanding
 from tesselite.tessellation.growth import adapted, along_axes, spanning_axes
 
 BATCH = 200
@@ -50,9 +50,9 @@ def changes(n_niches: int) -> list[list[str]]:
         def expand(i: int, archive=archive, niches=niches, space=space) -> None:
             wider = space.within(space.low - 0.01 * (i + 1), space.high + 0.01)
             unit = niches.unit_centroids
-            if space.n > AXES:  # as when axes are learned again
+            if space.n > Expanding.axes:  # as when axes are learned again
                 elites = archive.in_order_of_filling().features
-                unit = along_axes(unit[:, :AXES], spanning_axes(wider.to_unit(elites), AXES))
+                unit = along_axes(unit[:, :Expanding.axes], spanning_axes(wider.to_unit(elites), Expanding.axes))
             moved = wider.from_unit(unit).clip(wider.low, wider.high)
             archive.moved_to(tl.VoronoiTessellation(wider, moved))
 
