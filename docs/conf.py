@@ -5,6 +5,7 @@ and in the repository. `extensions/` holds what is ours: the reference of comman
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -94,11 +95,20 @@ html_theme_options = {
 templates_path = ["_templates"]
 
 
-def without_none(app, what, name, value, options, signature, returns):
-    """The signature of a class that is written as a function (`tl.expanding`): it does not return None."""
+def readable(app, what, name, value, options, signature, returns):
+    """Signatures with short names of array types; a class that is written as a function does not return None."""
+    for text, short in _SHORT.items():
+        signature = signature and re.sub(text, short, signature)
+        returns = returns and re.sub(text, short, returns)
     return signature, None if isinstance(value, type) else returns
+
+
+_SHORT = {
+    r"TypeAliasForwardRef\('(?:npt\.)?(\w+)'\)": r"\1",
+    r"~?(?:numpy\.)?ndarray\[tuple\[.*?Any, \.\.\.\], ~?(?:numpy\.)?dtype\[\W*(?:\w+\.)?(\w+)\]\]": r"NDArray[\1]",
+}
 
 
 def setup(app):
     """Called by Sphinx."""
-    app.connect("autodoc-process-signature", without_none)
+    app.connect("autodoc-process-signature", readable)
