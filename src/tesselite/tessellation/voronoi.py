@@ -166,7 +166,7 @@ class VoronoiTessellation(Tessellation):
         return cls(space, about["centroids"], p=about["p"])
 
     @property
-    def block(self) -> Floats | None:
+    def block(self) -> Floats:
         """The centroids."""
         return self.centroids
 
