@@ -52,7 +52,7 @@ def changes(n_niches: int) -> list[list[str]]:
             unit = niches.unit_centroids
             if space.n > Expanding.axes:  # as when axes are learned again
                 elites = archive.in_order_of_filling().features
-                unit = along_axes(unit[:, :Expanding.axes], spanning_axes(wider.to_unit(elites), Expanding.axes))
+                unit = along_axes(unit[:, : Expanding.axes], spanning_axes(wider.to_unit(elites), Expanding.axes))
             moved = wider.from_unit(unit).clip(wider.low, wider.high)
             archive.moved_to(tl.VoronoiTessellation(wider, moved))
 

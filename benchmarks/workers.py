@@ -20,7 +20,7 @@ import numpy as np
 import tesselite as tl
 from measurement import keep_in_readme, table
 from tesselite.execution.choice import execution_of
-from tesselite.execution.execution import Job
+from tesselite.execution.execution import Job, WorkerChoice
 from tesselite.execution.workers import open_workers
 from tesselite.execution.workers.farm import Farm
 from tesselite.search.map_elites import MapElites
@@ -93,7 +93,7 @@ def overhead() -> str:
 
 def measured(problem: tl.Problem, wanted: object, evaluations: int, batch_size: int, **how: object) -> float:
     """Seconds for this many evaluations of a whole search after the first batch."""
-    execution = execution_of(wanted, **how)
+    execution = execution_of(WorkerChoice(wanted), **how)
     with execution.open() as workers:
         search = search_on(problem)
         warm = batch_size
@@ -143,7 +143,7 @@ def islands() -> str:
     for n in (1, 2):
         times = []
         for _ in range(ROUNDS):
-            execution = execution_of(n, islands=n, exchange=10_000_000)
+            execution = execution_of(WorkerChoice(n), islands=n, exchange=10_000_000)
             with execution.open() as workers:
                 search = MapElites(problem.solutions, tessellation, initial=1000, seed=1)
                 total = 40_000_000 * n

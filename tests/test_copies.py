@@ -108,3 +108,26 @@ def test_solutions_with_records_are_all_evaluated():
     assert len(problem.evaluated) == 3000
     elites = search.archive.elites()
     np.testing.assert_array_equal(elites.records["sum"], elites.solutions.sum(axis=1))
+
+
+def test_a_problem_is_never_asked_to_evaluate_nothing():
+    problem, sizes = Counting(deterministic=True), []
+    evaluate_rows = problem.evaluate_rows
+
+    def watched(rows, scenario, threads):
+        sizes.append(len(rows))
+        return evaluate_rows(rows, scenario, threads)
+
+    problem.evaluate_rows = watched
+    search = tl.MapElites(
+        problem.solutions,
+        tl.GridTessellation(problem.features, 4),
+        tl.variation.resample(0.1),
+        initial=20,
+        seed=3,
+    )
+    for _ in batches(search, problem, 300, batch_size=1):
+        pass
+    assert search.evaluations == 300
+    assert min(sizes) == 1
+    assert sum(sizes) < 200

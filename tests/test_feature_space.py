@@ -197,5 +197,8 @@ def test_titles_are_shown_but_not_stored():
     assert space.without_labels().titles == ("speed (m/s)", "y")
     with pytest.raises(ValueError, match="titles: 'mass' is not a feature; the features are speed, material, y"):
         FeatureSpace(plain, titles={"mass": "mass (kg)"})
-    with pytest.raises(ValueError, match="titles: expected one for each name"):
+    with pytest.raises(ValueError, match="titles: expected texts by name"):
         FeatureSpace(plain, titles=["speed (m/s)"])
+    for wrong in (0, [], {"speed": None}, {"speed": 3}):
+        with pytest.raises(ValueError, match="titles: expected texts by name"):
+            FeatureSpace(plain, titles=wrong)

@@ -467,7 +467,10 @@ def test_searches_that_cannot_be(features, how, message):
     ("make", "message"),
     [
         (lambda: tl.expanding(), "expanding: expected either n_niches"),
-        (lambda: tl.expanding(5, grid=[2]), "expanding: expected either n_niches"),
+        (lambda: tl.expanding(5, grid=[2]), "n_niches: the grid has 2, got 5; leave it out"),
+        (lambda: tl.expanding(grid=5), "grid: expected a whole number of cells for each feature, .*, got 5"),
+        (lambda: tl.expanding(grid=()), "grid: expected a whole number of cells for each feature"),
+        (lambda: tl.expanding(grid=[2.0, 2]), "grid: expected a whole number of cells for each feature"),
         (lambda: tl.expanding(0), "n_niches: expected a whole number of at least 1, got 0"),
         (lambda: tl.expanding(5, every=0), "every: expected"),
         (lambda: tl.expanding(5, margin=-1), "margin: expected a number of at least 0"),
@@ -598,3 +601,28 @@ def test_before_there_are_bounds_nothing_is_outside():
         tl.FeatureSpace({"x": (0, 1), "y": (0, None)}, outside="refuse")
     assert tl.spread([[0.0], [1e100], [-1e100]]) == 1.0
     assert tl.spread([[0.0, 0.0], [1e200, 1e200]]) is None  # the distance is infinite
+
+
+def test_a_grid_of_numpy_numbers_is_stored_as_plain_ones():
+    assert tl.expanding(grid=np.array([4, 3])) == tl.expanding(grid=(4, 3)) == tl.expanding(12, grid=[4, 3])
+    assert json.dumps(tl.expanding(grid=np.array([4, 3])).to_dict())
+
+
+def test_titles_survive_changes_of_bounds_and_resuming(tmp_path):
+    features = tl.FeatureSpace({"a": None, "b": (0, 1)}, titles={"a": "cost in $\\x$"})
+
+    @tl.problem(solutions=tl.Box(3, 0, 1), features=features)
+    def walk(x):
+        return -x[2], (x[0] * 7, x[1])
+
+    hidden = tl.FeatureSpace({"a": (0, 1), "b": (0, 1)}, titles={"b": "B"})
+    assert tl.expanding(5, ignore_bounds=True).tessellate(hidden, seed=1).space.titles == ("a", "B")
+    tl.run(walk, tessellation=tl.expanding(50), evaluations=2500, seed=1, out=tmp_path / "run", progress=False)
+    resumed = tl.resume(tmp_path / "run", problem=walk, evaluations=4000, progress=False)
+    assert resumed.archive.tessellation.space.titles == features.titles
+    from tesselite.report.growth import draw_growth
+    from tesselite.report.style import figure
+
+    with figure(9, 3) as made:  # a title is not mathematics
+        draw_growth(made, resumed.search.changes, features.titles, "growth")
+        made.savefig(tmp_path / "growth.png")

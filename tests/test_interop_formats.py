@@ -362,7 +362,7 @@ def test_wrong_arguments(tmp_path):
     with pytest.raises(ValueError, match="source: expected the name of a file"):
         tl.interop.read({}, "qdax")
     population = tl.run(tl.problems.sphere(2), tessellation=tl.dns(10), evaluations=50, seed=1).archive
-    for name in ("qdax", "pymap_elites"):
+    for name in ("qdax", "pymap_elites", "sferes2"):
         with pytest.raises(ValueError, match=r"expected an archive with niches, got a population .*tesselite\.project"):
             tl.interop.write(population, tmp_path / name, name)
     many = tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(2), 10_000), 1)

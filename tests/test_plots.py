@@ -63,6 +63,15 @@ def test_figures_show_the_titles_of_features(tmp_path):
     assert tl.plots.archive(tmp_path / "run" / "archive.parquet", axes()).get_xlabel() == "x3000"
 
 
+def test_the_folder_of_a_problem_with_a_built_in_name_is_drawn(tmp_path):
+    @tl.problem(name="arm:left", solutions=tl.Box(2, 0, 1), features={"a": (0, 1), "b": (0, 1)})
+    def left(x):
+        return x[0], x
+
+    tl.run(left, out=tmp_path / "run", grid=4, evaluations=50, seed=1)
+    assert tl.plots.archive(tmp_path / "run", axes()).get_xlabel() == "a"
+
+
 def test_cells_of_a_grid_are_rectangles_in_feature_units():
     ax = axes()
     assert tl.plots.archive(small(tl.GridTessellation(SPACE, 2)), ax) is ax

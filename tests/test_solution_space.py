@@ -62,6 +62,7 @@ def test_box_keeps_bounds_of_its_own_that_compile_alike():
     ("make", "message"),
     [
         (lambda: Box(0), "n: expected a whole number of at least 1, got 0"),
+        (lambda: Box(1.0, 0.2), "n: expected a whole number of at least 1, got 1.0"),
         (lambda: Box(2.5), "n: expected a whole number"),
         (lambda: Box(2, 1, 1), "expected low < high, got 1.0 and 1.0 on axis 0"),
         (lambda: Box(2, 0, [1, -1]), "got 0.0 and -1.0 on axis 1"),

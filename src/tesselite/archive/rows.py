@@ -70,8 +70,7 @@ class EliteRows:
     ) -> None:
         self.n_niches = n_niches  # filled or not
         self.records = records if isinstance(records, Records) else Records(records)
-        width = checked_count("width", width, below=2**31)
-        self.width: int = int(width)  # number of values in a solution's row
+        self.width = checked_count("width", width, below=2**31, floats=False)  # number of values in a solution's row
         self.dtype: np.dtype[Any] = _checked_dtype(dtype)
         self._n_columns = n_features + self.records.width
         self._n = 0

@@ -11,9 +11,10 @@ from tesselite.base.numbers import shown
 _MOST_PROCESSES = 4096
 
 
-def checked_count(name: str, value: float, least: int = 1, below: int = 2**62) -> int:
-    """The value as an int from `least` on and below a limit, floats such as 1e6 included; otherwise ValueError."""
-    whole = isinstance(value, int | float | np.integer) and not isinstance(value, bool) and value == value // 1
+def checked_count(name: str, value: float, least: int = 1, below: int = 2**62, *, floats: bool = True) -> int:
+    """The value as an int from `least` on, below a limit; otherwise ValueError. `floats` such as 1e6 are accepted."""
+    kinds = int | float | np.integer if floats else int | np.integer
+    whole = isinstance(value, kinds) and not isinstance(value, bool) and value == value // 1
     if not whole or not least <= value < below:
         raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
     return int(value)

@@ -1,8 +1,7 @@
 """What this user has agreed to run: a problem of a module, by name and file; a Dask scheduler, by address.
 
-The folder of a run names both, and a folder from somebody else may name anything. What the user has started, or asked
-for by
-`--trust`, is remembered in the user's data directory. The rules are in docs/security.md.
+The folder of a run names both, and a folder from somebody else may name anything. What the user has started, or
+allowed by `--trust`, is remembered in the user's data directory. The rules are in docs/security.md.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tesselite.emitters.breeding_lanes import LANES, step_lanes
 CLIP, REFLECT = 0.0, 1.0  # how bounds are kept; the last of an operator's numbers
 
 FETCHED = 16  # offspring whose parents are fetched ahead together
-CACHED = 1 << 16  # arrays of up to so many values are in a core's cache anyway
+CACHED = 1 << 16  # arrays of up to this many values are in a core's cache anyway
 
 _U1, _U2 = np.uint64(1), np.uint64(2)
 _LOW32 = np.uint64(0xFFFFFFFF)

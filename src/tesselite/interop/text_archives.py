@@ -86,6 +86,7 @@ def write_pymap_elites(archive: Archive, path: Path, negate: bool, lossy: bool) 
 
 def write_sferes2(archive: Archive, path: Path, negate: bool, lossy: bool) -> None:
     """Write the elites, each with the number of its niche in front, with sferes2's blanks."""
+    check_has_niches(archive, "sferes2")
     fitness = check_holds(archive, "sferes2", (), negate, lossy)
     elites = archive.elites()
     line = f"%d    {'%.17g ' * elites.features.shape[1]} %.17g         {'%.17g ' * archive.width}"

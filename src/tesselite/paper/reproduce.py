@@ -1,10 +1,10 @@
 """Running a study: every missing trial, in parallel, stopped and continued at any point.
 
-    OUT/trials/PAIR/000.json the summary of a trial; results are made from these alone
+    OUT/trials/PAIR/000.json   the summary of a trial; results are made from these alone
     OUT/work/                  tessellations, and runs that are not summed up yet; can be deleted when all is done
     OUT/tables, OUT/figures, OUT/report.md
 
-What is run is decided in `reproduce_studies`; the report is written in `reproduce_report`.
+What is run is decided in `studies`; the report is written in `study_report`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The paper's experiments as plans: which algorithm-descriptor pairs, with which settings, and the questions.
 
 Numbers of the maze and the hexapod experiment come from `maze` and `hexapod` beside this module; how a plan is carried
-out is in `reproduce`, what the paper says about each in `paper_numbers`, `claims_maze` and `claims_hexapod`.
+out is in `reproduce`, what the paper says about each in `numbers`, `claims_maze` and `claims_hexapod`.
 Vassiliades et al. (2018), sections IV and V and the appendix.
 """
 

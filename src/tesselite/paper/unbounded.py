@@ -1,6 +1,6 @@
 """The study of feature spaces with unknown bounds: niches with known bounds, and all methods that find them.
 
-    OUT/trials/TASK/ALGORITHM-000.json the summary of a trial; the same command runs missing ones
+    OUT/trials/TASK/ALGORITHM-000.json   the summary of a trial; the same command runs missing ones
 
 Tables, figure and report of the trials are written by `unbounded_report`. The paper raises the question (section VI)
 without studying it. Archives are compared on a tessellation that is common to a task, since their own niches differ,
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tesselite import __version__
 from tesselite.archive.evaluation import Evaluation
 from tesselite.assessment.metrics import project
 from tesselite.assessment.scenarios import assess
+from tesselite.base.arrays import Floats
 from tesselite.base.atomic import write_atomically
 from tesselite.paper.maze import PAPER as MAZE
 from tesselite.problems import by_name
@@ -35,8 +35,6 @@ from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.growing import adaptive, cluster_elites, expanding
 from tesselite.tessellation.population import dns, nslc, rts
 from tesselite.tessellation.protocol import Tessellation
-
-Floats = npt.NDArray[np.float64]
 
 TRIALS = 3
 TRUE = "true-bounds"

@@ -47,14 +47,17 @@ def draw_growth(made: Any, changes: Sequence[Change], titles: Sequence[str], tit
         bounds.step(at, low[:, j], where="post", color=colour, label=str(titles[j]))
         bounds.step(at, high[:, j], where="post", color=colour)
     bounds.set(title="Bounds", xlabel="evaluations")
-    bounds.legend(frameon=False, fontsize=8)
+    for text in bounds.legend(frameon=False, fontsize=8).get_texts():
+        text.set_parse_math(False)
     if len(titles) == 2:
         boxes = others.pop(0)
         for i in np.unique(np.linspace(0, len(changes) - 1, _BOXES).astype(int)):
             x, y = (low[i, 0], high[i, 0]), (low[i, 1], high[i, 1])
             share = 0.15 + 0.85 * (i + 1) / len(changes)
             boxes.plot([x[0], x[1], x[1], x[0], x[0]], [y[0], y[0], y[1], y[1], y[0]], color=LINES[0], alpha=share)
-        boxes.set(title="The box of the niches, first to last", xlabel=titles[0], ylabel=titles[1])
+        boxes.set_title("The box of the niches, first to last")
+        boxes.set_xlabel(titles[0], parse_math=False)
+        boxes.set_ylabel(titles[1], parse_math=False)
     others[0].vlines(at, 0, [change.lost for change in changes], color=LINES[1])
     others[0].set(title="Elites lost at each change", xlabel="evaluations", ylim=(0, None))
     for ax in made.axes:

@@ -327,7 +327,11 @@ def _archive_of(source: Any) -> Archive:
 def _archive_of_run(folder: Path) -> Archive:
     """Its archive, with the titles of features if the problem is one of ours; a user's is not imported for them."""
     name = RunFolder.open(folder).read().plan.problem
-    return run_archive(folder, by_name(name) if is_built_in(name) else None)[0]
+    try:
+        problem = by_name(name) if is_built_in(name) else None
+    except (ValueError, ImportError):  # a user's of the same name, or one whose package is missing
+        problem = None
+    return run_archive(folder, problem)[0]
 
 
 def _tessellation_of(source: Any) -> Tessellation:

@@ -44,6 +44,7 @@ def plot_run(
         problem = problem_of(folder, plan)
     except ValueError as error:
         say(f"the pictures of {plan.problem} itself are left out: {error}")
+    y_down = problem is not None and problem.y_down
     archive, search = run_archive(folder, problem)
     if len(archive) and not archive.has_niches:
         archive = in_niches(archive, len(archive))
@@ -63,20 +64,20 @@ def plot_run(
         with figure(13.0, 3.4) as made:
             draw_growth(made, changes, archive.tessellation.space.titles, f"{plan.problem}: {plan.niches.label}")
             files.append(save(made, out / f"growth.{kind}"))
-        y_down = problem is not None and problem.y_down
-        if pictures := place.read_pictures(len(changes)):
+        pictures = place.read_pictures(len(changes))
+        for picture in pictures.values():
+            picture.tessellation.space.titled(archive.tessellation.space)
+        if pictures:
             with figure(*pictures_size(pictures)) as made:
                 title = f"{plan.problem}: niches right after changes, {len(pictures)} of {len(changes)}"
                 draw_pictures(made, pictures, changes, title, y_down=y_down)
                 files.append(save(made, out / f"niches-at-changes.{kind}"))
+        elif archive.tessellation.space.n != 2:
+            say(f"niches at changes are drawn for two features only; there are {archive.tessellation.space.n}")
         else:
-            say(
-                f"niches at changes are drawn for two features only; there are {archive.tessellation.space.n}"
-                if archive.tessellation.space.n != 2
-                else "no pictures of niches at changes are kept in this run"
-            )
+            say("no pictures of niches at changes are kept in this run")
     title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
-    files += plot_archive(archive, out, kind, title, features, say, y_down=problem is not None and problem.y_down)
+    files += plot_archive(archive, out, kind, title, features, say, y_down=y_down)
     return files + (problem.draw(archive, out, kind) if problem is not None else [])
 
 

@@ -59,11 +59,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Plan:
-    """The definition of a run: the problem by name, the niches, the emitter by name, the budget, the seed and where it
-    is done.
+    """The definition of a run: the problem and the emitter by name, the niches, the budget, the seed and the execution.
 
-    `problem_fingerprint` detects a changed problem. An `emitter` that is named by an operator alone
-    draws parents uniformly. `start` are known designs to begin with. With `history`, every evaluation is kept.
+    `problem_fingerprint` detects a changed problem. An `emitter` that is named by an operator alone draws parents
+    uniformly. `start` are known designs to begin with. With `history`, every evaluation is kept.
     """
 
     problem: str

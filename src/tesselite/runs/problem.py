@@ -120,5 +120,6 @@ def run_archive(folder: Path, problem: Problem | None = None) -> tuple[Archive, 
         niches = stored_tessellation(place, stored, problem or problem_of(folder, stored.plan))
     archive, search = load_checkpoint(place.archive_file, niches)
     if problem is not None:
-        archive.tessellation.space.titled(problem.features)
+        for space in (archive.tessellation.space, archive.tessellation.given_space):
+            space.titled(problem.features)
     return archive, search

@@ -26,7 +26,7 @@ class Copies:
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        self._rows: dict[bytes, int] = {}  # where a solution was when it became an elite
+        self._rows: dict[int, int] = {}  # by the hash of a solution, where it was when it became an elite
         self._seen = -1  # the last evaluation whose elites are known
 
     def evaluate(self, problem: Problem, solutions: Rows, threads: int | None) -> Evaluation:
@@ -34,24 +34,26 @@ class Copies:
         elites, n, d = self.archive.arrays(), len(self.archive), problem.features.n
         self._note(elites.evaluations[:n])
         rows = solutions.view(np.uint8)
-        found = np.array([self._rows.get(row.tobytes(), n) for row in rows], np.int64)
+        found = np.array([self._rows.get(hash(row.tobytes()), n) for row in rows], np.int64)
         copies = np.flatnonzero(found < n)
         copies = copies[(elites.solutions[found[copies]] == rows[copies]).all(axis=1)]
         if not len(copies):
             return problem.evaluate_checked(solutions, None, threads)
+        fitness, features = np.empty(len(rows)), np.empty((len(rows), d))
+        fitness[copies], features[copies] = elites.fitness[found[copies]], elites.features[found[copies], :d]
+        if len(copies) == len(rows):
+            return Evaluation.of(fitness, features)
         others = np.delete(np.arange(len(rows)), copies)
         evaluated = problem.evaluate_checked(solutions[others], None, threads)
-        fitness, features = np.empty(len(rows)), np.empty((len(rows), d))
         fitness[others], features[others] = evaluated.fitness, evaluated.features
-        fitness[copies], features[copies] = elites.fitness[found[copies]], elites.features[found[copies], :d]
         reasons = {int(others[i]): reason for i, reason in evaluated.reasons.items()}
         return Evaluation.of(fitness, features, reasons, evaluated.first_error)
 
     def _note(self, evaluations: npt.NDArray[np.int64]) -> None:
-        """Take note of the elites, of these evaluations, that are new since the last call."""
+        """Record the elites, of these evaluations, that are new since the last call."""
         if len(self._rows) > _OUTDATED * len(evaluations):
             self._rows, self._seen = {}, -1
         solutions = self.archive.arrays().solutions
         for row in np.flatnonzero(evaluations > self._seen).tolist():
-            self._rows[solutions[row].tobytes()] = row
+            self._rows[hash(solutions[row].tobytes())] = row
         self._seen = int(evaluations.max(initial=self._seen))

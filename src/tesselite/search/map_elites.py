@@ -361,6 +361,7 @@ class MapElites:
         if ("revision" in saved) != (self.revision is not None):
             with_or_not = "with" if "revision" in saved else "without"
             raise ValueError(f"{path}: saved by a search {with_or_not} a revision of its niches; expected the same")
+        archive.tessellation.space.titled(self._archive.tessellation.space)
         self._archive, self.evaluations, self._asked = archive, int(saved["evaluations"]), None
         self.changes, self.pictures = saved_changes(saved), {}
         self.emitter.restore({name: _decoded(about) for name, about in saved.get("emitter", {}).items()})

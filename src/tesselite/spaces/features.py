@@ -82,7 +82,7 @@ class FeatureSpace:
         self.scales: dict[str, Scale] = self._checked_scales(scales or {})
         self.sampler = sampler
         self.refuses: npt.NDArray[np.bool_] = self._checked_outside(outside)  # (d,) whether outside it is invalid
-        self.titles: tuple[str, ...] = self._checked_titles(titles or {})
+        self.titles: tuple[str, ...] = self._checked_titles({} if titles is None else titles)
         # Scaled bounds; equal to low and high on linear axes.
         self._from: Floats = self._scaled(self.low[None, :])[0]
         if self.is_open:
@@ -104,7 +104,7 @@ class FeatureSpace:
     @classmethod
     def unit(cls, n: int, *, sampler: Sampler | None = None) -> FeatureSpace:
         """The unit cube in n dimensions, with features named f0, f1, ..."""
-        return cls({f"f{i}": (0.0, 1.0) for i in range(checked_count("n", n))}, sampler=sampler)
+        return cls({f"f{i}": (0.0, 1.0) for i in range(checked_count("n", n, floats=False))}, sampler=sampler)
 
     @property
     def n(self) -> int:
@@ -197,12 +197,12 @@ class FeatureSpace:
         return checked
 
     def _checked_titles(self, titles: Mapping[str, str]) -> tuple[str, ...]:
-        if not isinstance(titles, Mapping):
-            raise ValueError(f"titles: expected one for each name, as in {{'size': 'size (mm)'}}, got {shown(titles)}")
+        if not isinstance(titles, Mapping) or not all(isinstance(title, str) for title in titles.values()):
+            raise ValueError(f"titles: expected texts by name, as in {{'size': 'size (mm)'}}, got {shown(titles)}")
         unknown = [name for name in titles if name not in self.names]
         if unknown:
             raise ValueError(f"titles: {unknown[0]!r} is not a feature; the features are {', '.join(self.names)}")
-        return tuple(str(titles.get(name, name)) for name in self.names)
+        return tuple(titles.get(name, name) for name in self.names)
 
     def _checked_outside(self, outside: str | Mapping[str, str]) -> npt.NDArray[np.bool_]:
         rules = dict.fromkeys(self.names, outside) if isinstance(outside, str) else outside

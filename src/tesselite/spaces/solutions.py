@@ -137,7 +137,7 @@ class Box(FloatRows):
             self.names, bounds = checked_bounds("n", n)
             n, low, high = len(self.names), bounds[:, 0].tolist(), bounds[:, 1].tolist()
         low, high = 0.0 if low is None else low, 1.0 if high is None else high
-        n = checked_count("n", n, below=2**31)
+        n = checked_count("n", n, below=2**31, floats=False)
         self.low = _per_axis("low", low, n)
         self.high = _per_axis("high", high, n)
         if not (self.low < self.high).all():
@@ -192,7 +192,7 @@ class Reals(Box):
 
     def __init__(self, n: int, start: float | Sequence[float] = 0.0, scale: float | Sequence[float] = 1.0) -> None:
         self.names: tuple[str, ...] = ()
-        n = checked_count("n", n, below=2**31)
+        n = checked_count("n", n, below=2**31, floats=False)
         largest = float(np.finfo(np.float64).max)
         self.low, self.high = np.full(n, -largest), np.full(n, largest)
         self.start = _per_axis("start", start, n)
@@ -220,7 +220,7 @@ class Levels(FloatRows):
     """
 
     def __init__(self, n: int, values: Sequence[float] | Floats) -> None:
-        n = checked_count("n", n, below=2**31)
+        n = checked_count("n", n, below=2**31, floats=False)
         expected = "at least two different finite levels"
         levels = np.unique(as_floats("values", values, expected).ravel())
         if len(levels) < 2 or not np.isfinite(levels).all():

@@ -47,7 +47,7 @@ class Growing(Rule):
         self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
-        return Provisional(FeatureSpace(dict.fromkeys(space.names)) if self.ignore_bounds else space)
+        return Provisional(FeatureSpace(dict.fromkeys(space.names)).titled(space) if self.ignore_bounds else space)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
         """The same; ValueError if they cannot grow over this space."""
@@ -102,11 +102,16 @@ class Expanding(Growing):
         if self.grid is not None:
             if self.n_samples is not None:
                 raise ValueError("n_samples: only valid for a CVT; leave it out, or the grid")
-            self._set("grid", tuple(self.grid))
-            cells = GridTessellation(FeatureSpace.unit(len(self.grid)), self.grid).n_niches
-            if self.n_niches is None:
-                self._set("n_niches", cells)
-        if self.n_niches is None or (self.grid is not None and self.n_niches != cells):
+            try:
+                cells = GridTessellation(FeatureSpace.unit(len(self.grid)), self.grid)
+            except (TypeError, ValueError):
+                expected = "grid: expected a whole number of cells for each feature, as in [64, 64]"
+                raise ValueError(f"{expected}, got {self.grid!r:.80}") from None
+            if self.n_niches not in (None, cells.n_niches):
+                raise ValueError(f"n_niches: the grid has {cells.n_niches:,}, got {self.n_niches!r:.80}; leave it out")
+            self._set("grid", cells.shape)
+            self._set("n_niches", cells.n_niches)
+        if self.n_niches is None:
             raise ValueError("expanding: expected either n_niches (for a CVT) or grid (cells for each feature)")
         super().__post_init__()
         self._set_count("axes")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
 from tesselite.base.seeds import Purpose, generator
 from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
@@ -24,8 +25,6 @@ from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 from tesselite.tessellation.seen import SeenRanges, ThinnedFeatures
 from tesselite.tessellation.voronoi import VoronoiTessellation
-
-Floats = npt.NDArray[np.float64]
 
 _CLUSTERING = 5  # iterations for the clusters of a generation
 _ITERATIONS = 10  # of Lloyd's algorithm when niches adapt; they start from the old centroids

@@ -1,4 +1,4 @@
-"""Niches: the part of a plan about niches: the base of all kinds. The kinds are in `niches`, `growing` and `own`."""
+"""Niches: the base of all kinds of niches in a plan. The kinds are in `niches`, `growing` and `own`."""
 
 from __future__ import annotations
 

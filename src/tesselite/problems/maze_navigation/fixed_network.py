@@ -26,6 +26,7 @@ class MazeWeights(Problem):
     """
 
     direction = "min"
+    deterministic = True
     y_down = True
 
     def __init__(self, descriptor: str, hidden: int) -> None:
