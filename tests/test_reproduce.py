@@ -335,7 +335,7 @@ def test_forecast(toy):
 
 STORED = {path.parent.name for path in RESULTS.glob("*/trials") if path.parent.name.startswith(tuple(STUDIES))}
 TIMED = {"norms-hexapod-short"}  # without either of its two norms, a search is timed: no test of a stored time
-# Some trials ran at a load of ten on two cores, those taken over from the maze did not, so their times cannot be compared.
+# Some trials ran at a load of ten on two cores, those taken over from the maze did not: times cannot be compared.
 UNEVEN = {"niches-maze", "sampler-maze"}
 
 
