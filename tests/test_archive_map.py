@@ -9,10 +9,10 @@ import tesselite as tl
 from report_runs import bowl_run
 from tesselite.archive.archive import Archive
 from tesselite.problems.maze_navigation import maze
+from tesselite.report.labels import apart, short
 from tesselite.report.principal_axes import most_varied
 from tesselite.report.run_figures import plot_run
 from tesselite.report.style import figure
-from tesselite.report.texts import apart, short
 from tesselite.runs.run import run
 
 

@@ -15,7 +15,7 @@ from tesselite.assessment.comparison import Comparison, Group
 from tesselite.assessment.expected_quality import histogram
 from tesselite.paper.claim_rules import AVERAGE, COVERAGE, FOUND, HELD_OUT, Evidence, OneElite, alike, times
 from tesselite.paper.claims import CLAIMS, claims_table, judge
-from tesselite.paper.numbers import NUMBERS, numbers_table
+from tesselite.paper.reported import NUMBERS, numbers_table
 from tesselite.paper.studies import STUDIES, scaled
 from tesselite.paper.study_report import other_settings
 from test_compare import trial

@@ -13,7 +13,7 @@ from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.folder_comparison import compare_folders
 from tesselite.assessment.scenarios import assess_run
 from tesselite.cli.app import main
-from tesselite.report.page.comparison import compare, group_names
+from tesselite.report.page.groups import compare, group_names
 from tesselite.report.page.run_data import read_run
 from tesselite.tessellation.niches import Cvt, Grid
 from tesselite.tessellation.provisional import Provisional

@@ -11,7 +11,7 @@ import pytest
 import tesselite as tl
 from tesselite.base.seeds import Purpose, generator
 from tesselite.cli import main
-from tesselite.report.growth import BORDER, EMPTY, OUTSIDE, picture_pixels
+from tesselite.report.niche_changes import BORDER, EMPTY, OUTSIDE, picture_pixels
 from tesselite.runs.folder import RunFolder
 from tesselite.search.snapshots import kept_changes
 from tesselite.tessellation.growing import growing_by_name
@@ -620,7 +620,7 @@ def test_titles_survive_changes_of_bounds_and_resuming(tmp_path):
     tl.run(walk, tessellation=tl.expanding(50), evaluations=2500, seed=1, out=tmp_path / "run", progress=False)
     resumed = tl.resume(tmp_path / "run", problem=walk, evaluations=4000, progress=False)
     assert resumed.archive.tessellation.space.titles == features.titles
-    from tesselite.report.growth import draw_growth
+    from tesselite.report.niche_changes import draw_growth
     from tesselite.report.style import figure
 
     with figure(9, 3) as made:  # a title is not mathematics

@@ -11,7 +11,7 @@ import pytest
 from tesselite.problems.hexapod_locomotion import TRIPOD, hexapod
 from tesselite.problems.hexapod_locomotion.episode import run_episodes, settled
 from tesselite.problems.hexapod_locomotion.robot import body
-from tesselite.runs.problem import fingerprint
+from tesselite.runs.loading import fingerprint
 
 REFERENCE = Path(__file__).parent / "data" / "hexapod_dart_reference.csv"
 

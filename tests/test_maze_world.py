@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import dijkstra
 from tesselite.problems import by_name
 from tesselite.problems.maze_navigation import Robot, World, layout, maze, paper_world
 from tesselite.problems.maze_navigation.world import read_walls
-from tesselite.runs.problem import fingerprint
+from tesselite.runs.loading import fingerprint
 
 # Shortest path of the robot's centre, in units, by (outer route, inner route); the open maze: 537.
 LENGTHS = (

@@ -12,7 +12,7 @@ from report_runs import bowl_run, walk_run
 from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.metrics import project
 from tesselite.execution.islands import Islands
-from tesselite.report.page.comparison import compare, group_names
+from tesselite.report.page.groups import compare, group_names
 from tesselite.report.page.html import document_of, write_report
 from tesselite.report.page.packed_arrays import plain
 from tesselite.report.page.run_data import read_run

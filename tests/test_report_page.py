@@ -22,10 +22,10 @@ from report_runs import EVIL, SCENARIOS, bowl, bowl_run, ends_of, walk, walk_run
 from tesselite.archive.archive import Archive
 from tesselite.assessment.scenarios import Assessment, assess_run
 from tesselite.report.page import write_report
-from tesselite.report.page.comparison import group_names
+from tesselite.report.page.groups import group_names
 from tesselite.report.page.html import document_of, page_of, run_names
-from tesselite.report.page.niches import describe_cells, from_row_above, niche_picture, principal_plane
 from tesselite.report.page.packed_arrays import PackedArrays, document_text, plain, whole_numbers
+from tesselite.report.page.places import describe_cells, from_row_above, niche_picture, principal_plane
 from tesselite.report.page.run_data import locked, read_run
 from tesselite.report.page.views import describe_view, describe_views
 from tesselite.runs.folder import RunFolder

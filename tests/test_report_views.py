@@ -11,7 +11,7 @@ import tesselite as tl
 from tesselite.problems.maze_navigation import World
 from tesselite.problems.planar_arm import posture
 from tesselite.report.page.html import document_of
-from tesselite.report.page.niches import describe_features
+from tesselite.report.page.places import describe_features
 from tesselite.report.page.run_data import read_run
 from tesselite.spaces.features import LOG, FeatureSpace, Scale
 

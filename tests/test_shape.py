@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections import Counter
 from pathlib import Path
 
 import tesselite
@@ -95,3 +96,10 @@ class A:
     made = {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
     assert [name for name, node in made.items() if is_machine_code(node)] == ["compiled", "block", "generated"]
     assert parameters(made["plain"]) == ["a", "b", "c"]
+
+
+def test_no_two_modules_share_a_name():
+    """A name says which file is meant; the maze and the hexapod alone are built alike."""
+    alike = {"problem.py", "robot.py", "page_view.py", "__init__.py"}
+    names = Counter(file.name for file in PACKAGE.rglob("*.py") if file.name not in alike)
+    assert [name for name, times in names.items() if times > 1] == []

@@ -18,13 +18,13 @@ from hill_runs import contents, edit_settings
 from tesselite.base import trust
 from tesselite.base.importing import file_of
 from tesselite.base.terminal import printable, printable_output
-from tesselite.cli import assessing, main
+from tesselite.cli import assess_runs, main
 from tesselite.execution.asynchronous import Asynchronous
 from tesselite.problems import by_name
 from tesselite.report.page.run_data import read_run
 from tesselite.runs import display
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.problem import run_archive, unagreed_file
+from tesselite.runs.loading import run_archive, unagreed_file
 from tesselite.runs.run import resume, run
 from tesselite.tessellation.files import load_tessellation
 
@@ -206,7 +206,7 @@ def test_a_scheduler_that_a_foreign_run_names_is_not_connected_to(theirs, comman
 
 def test_archives_with_scales_of_ones_own_obey_the_rule(theirs, monkeypatch):
     assert len(run_archive(theirs)[0]) > 0
-    monkeypatch.setattr("tesselite.runs.problem.own_scales", lambda file: ["mine"])
+    monkeypatch.setattr("tesselite.runs.loading.own_scales", lambda file: ["mine"])
     with pytest.raises(ValueError, match="If you trust that file, add --trust"):
         run_archive(theirs)
 
@@ -288,7 +288,7 @@ def test_no_line_of_a_command_holds_codes_or_looks_like_two(tmp_path, monkeypatc
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "rude_module", raising=False)
     Path("rude_module.py").write_text(RUDE)
-    monkeypatch.setattr(assessing, "_PLAIN_SECONDS", 0.0)
+    monkeypatch.setattr(assess_runs, "_PLAIN_SECONDS", 0.0)
     monkeypatch.setattr(display, "_PLAIN_SECONDS", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr("tesselite.report.comparison_report.write_comparison", lambda of, out, *args: [out / "page"])

@@ -24,7 +24,7 @@ from tesselite.assessment.trial import Trial
 from tesselite.paper.claim_rules import AGREES, DISAGREES, MIXED, OTHER_BUDGET, UNDERPOWERED
 from tesselite.paper.claims import CLAIMS, Judged, claims_table, judge, paper_figures
 from tesselite.paper.maze import PAPER as MAZE
-from tesselite.paper.numbers import number_of, numbers_table
+from tesselite.paper.reported import number_of, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import HEXAPOD_SECONDS, STUDIES, Study, of_descriptors
 from tesselite.paper.study_report import CAPTIONS, as_run, other_settings, write_report

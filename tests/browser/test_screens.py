@@ -12,8 +12,8 @@ import pytest
 import tesselite as tl
 from report_runs import walk_run
 from tesselite.report.page import write_report
-from tesselite.report.page.niches import describe_cells
 from tesselite.report.page.packed_arrays import PackedArrays
+from tesselite.report.page.places import describe_cells
 
 PHONE = (390, 844)
 

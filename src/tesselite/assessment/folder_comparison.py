@@ -15,7 +15,7 @@ from tesselite.assessment.scenarios import HERE, Evaluating, assess_run
 from tesselite.assessment.trial import summarise_run
 from tesselite.problems.problem import TRAINING
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.problem import run_archive
+from tesselite.runs.loading import run_archive
 
 _LEVELS = 200
 

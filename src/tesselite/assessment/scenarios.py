@@ -372,7 +372,7 @@ def assess_run(
     If there are more elites than `at_most`, another draw than the usual one has a file of its own beside it.
     """
     from tesselite.runs.folder import RunFolder, not_linked
-    from tesselite.runs.problem import problem_of, run_archive
+    from tesselite.runs.loading import problem_of, run_archive
 
     place = RunFolder.open(Path(folder))
     plan = place.read().plan

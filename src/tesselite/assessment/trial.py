@@ -22,7 +22,7 @@ from tesselite.base.atomic import regular_bytes
 from tesselite.base.checksum import is_intact, sealed
 from tesselite.base.text_files import write_text
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.problem import run_archive
+from tesselite.runs.loading import run_archive
 from tesselite.tessellation.protocol import Tessellation
 
 FORMAT = 2  # 1 had no digest

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tesselite.cli.commands import assessing, exchanging, looking, niches, searching, studying
+from tesselite.cli.commands import assessing, constructing, exchanging, looking, searching, studying
 
 app = typer.Typer(
     name="tesselite",
@@ -32,7 +32,7 @@ for _made in (
     exchanging.import_,
     looking.plot,
     looking.film,
-    niches.cvt,
+    constructing.cvt,
     looking.report,
     looking.watch,
     assessing.assess,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.terminal import one_line, say
-from tesselite.cli.display import print_json, tell, user_prints_to_stderr
+from tesselite.cli.output import print_json, tell, user_prints_to_stderr
 
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
@@ -39,7 +39,7 @@ def show_problems(as_json: bool) -> None:
 def trust_problem(folder: Path) -> None:
     """Agree to import the problem that a run names, and print its file."""
     from tesselite.runs.folder import RunFolder
-    from tesselite.runs.problem import agree_to_import, unagreed_file
+    from tesselite.runs.loading import agree_to_import, unagreed_file
 
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
@@ -51,7 +51,7 @@ def trust_problem(folder: Path) -> None:
 def note_unagreed(folder: Path) -> None:
     """Notify the user if the problem of a run is not imported because it was not agreed to."""
     from tesselite.runs.folder import RunFolder
-    from tesselite.runs.problem import not_agreed, unagreed_file
+    from tesselite.runs.loading import not_agreed, unagreed_file
 
     if (folder / "settings.json").exists():
         plan = RunFolder.open(folder).read().plan
@@ -61,7 +61,7 @@ def note_unagreed(folder: Path) -> None:
 
 def _archive(path: Path) -> Archive:
     from tesselite.archive.archive import Archive
-    from tesselite.runs.problem import run_archive
+    from tesselite.runs.loading import run_archive
 
     with user_prints_to_stderr():
         return run_archive(path)[0] if path.is_dir() else Archive.load(path)
@@ -88,7 +88,7 @@ def _about_run(path: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     from tesselite.archive.history import HISTORY, HistorySize
     from tesselite.report.page.run_data import locked
     from tesselite.runs.folder import RunFolder
-    from tesselite.runs.problem import run_archive
+    from tesselite.runs.loading import run_archive
     from tesselite.search.map_elites import saved_changes
 
     folder = RunFolder.open(path)
@@ -227,7 +227,7 @@ def export_archive(
         if out.exists() and out.samefile(path):
             raise ValueError(f"--out: {out} is the archive to export; choose another file")
     if to is not None and to not in _FORMATS:
-        from tesselite.cli.exchanging import export_to
+        from tesselite.cli.exchange_archives import export_to
 
         export_to(_archive(path), path, to, out, negate, lossy, as_json)
         return
@@ -314,7 +314,7 @@ def make_film(folder: Path, elite: str, scenario: str | None, out: Path, as_json
     """Film one elite of a run and say where the film is."""
     from tesselite.archive.archive import Archive
     from tesselite.runs.folder import RunFolder, check_output
-    from tesselite.runs.problem import problem_of
+    from tesselite.runs.loading import problem_of
 
     check_output("--out", out)
     place = RunFolder.open(folder)

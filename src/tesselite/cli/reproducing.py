@@ -14,9 +14,9 @@ import typer
 
 from tesselite.base.checks import checked_count
 from tesselite.base.terminal import one_line, say
-from tesselite.cli.assessing import check_folder
-from tesselite.cli.display import print_json
+from tesselite.cli.assess_runs import check_folder
 from tesselite.cli.options import split_names
+from tesselite.cli.output import print_json
 
 if TYPE_CHECKING:
     from tesselite.cli.commands.studying import BenchOptions, ReproduceOptions

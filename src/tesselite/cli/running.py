@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from tesselite.base.terminal import one_line, say
-from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.look import trust_problem
+from tesselite.cli.output import print_json, user_prints_to_stderr
 from tesselite.cli.tessellating import say_what_to_expect
 from tesselite.emitters import names, operators
 from tesselite.emitters.emitter import Emitter

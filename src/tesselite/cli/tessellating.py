@@ -13,14 +13,14 @@ import typer
 
 from tesselite.base.atomic import cannot_write
 from tesselite.base.terminal import say
-from tesselite.cli.display import print_json, user_prints_to_stderr
+from tesselite.cli.output import print_json, user_prints_to_stderr
 from tesselite.runs.display import shown_run
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation import pictures
 from tesselite.tessellation.voronoi import p_to_json
 
 if TYPE_CHECKING:
-    from tesselite.cli.commands.niches import CvtCommandOptions
+    from tesselite.cli.commands.constructing import CvtCommandOptions
     from tesselite.tessellation.cvt import CvtJob
 
 

@@ -12,9 +12,9 @@ from typing import Any, cast
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular
+from tesselite.interop.foreign import ForeignElites
 from tesselite.interop.pyribs_table import read_pyribs, write_pyribs
 from tesselite.interop.qdax_arrays import Repertoire, read_qdax, write_qdax
-from tesselite.interop.table import ForeignElites
 from tesselite.interop.text_archives import read_pymap_elites, read_sferes2, write_pymap_elites, write_sferes2
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation

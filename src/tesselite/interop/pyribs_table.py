@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
 from tesselite.base.spreadsheets import as_text, from_text
-from tesselite.interop.table import ForeignElites, Values, check_holds
+from tesselite.interop.foreign import ForeignElites, Values, check_holds
 from tesselite.spaces.records import Record
 
 _OWN = ("solution", "objective", "measures", "threshold", "index")

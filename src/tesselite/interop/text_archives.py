@@ -16,7 +16,7 @@ import numpy as np
 from tesselite.archive.archive import Archive
 from tesselite.base.arrays import Floats
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.table import ForeignElites, check_has_niches, check_holds
+from tesselite.interop.foreign import ForeignElites, check_has_niches, check_holds
 
 
 def read_pymap_elites(path: Path, n_features: int | None) -> ForeignElites:

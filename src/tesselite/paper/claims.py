@@ -9,7 +9,7 @@ from tesselite.assessment.comparison import Comparison
 from tesselite.assessment.tables import Table, shown
 from tesselite.paper import claims_hexapod, claims_maze
 from tesselite.paper.claim_rules import OTHER_BUDGET, Claim, Contrast, Evidence, Finding, verdict
-from tesselite.paper.numbers import number_of, released
+from tesselite.paper.reported import number_of, released
 from tesselite.paper.studies import STUDIES, Study
 
 _CLAIMS = claims_maze.CLAIMS | claims_hexapod.CLAIMS

@@ -12,7 +12,7 @@ from tesselite.assessment.tables import Table
 from tesselite.assessment.trial import Trial
 from tesselite.base.text_files import write_text
 from tesselite.paper.claims import claims_table, differences
-from tesselite.paper.numbers import numbers_of_pairs, numbers_table
+from tesselite.paper.reported import numbers_of_pairs, numbers_table
 from tesselite.paper.reproduce import comparison_of, read_trials
 from tesselite.paper.studies import STUDIES, Pair, Study
 from tesselite.problems import by_name

@@ -13,8 +13,8 @@ import numpy as np
 
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring
+from tesselite.report.labels import unit_of, with_unit
 from tesselite.report.style import EMPTY_NICHE
-from tesselite.report.texts import unit_of, with_unit
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.pictures import set_feature_axis
 from tesselite.tessellation.protocol import Tessellation

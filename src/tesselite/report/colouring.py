@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.report.labels import unit_of, with_unit
 from tesselite.report.style import FITNESS_COLOURS
-from tesselite.report.texts import unit_of, with_unit
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING, DrawScenario
 from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
+from tesselite.report.labels import unit_of, with_unit
 from tesselite.report.style import figure, save
-from tesselite.report.texts import unit_of, with_unit
 
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring, best_on_top
+from tesselite.report.labels import short
 from tesselite.report.principal_axes import Components, principal_components
-from tesselite.report.texts import short
 
 _COMPONENTS = 4
 _PANEL_INCHES, _MARGIN_INCHES = 2.1, 1.2

@@ -10,8 +10,8 @@ import numpy as np
 
 from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring, best_on_top
+from tesselite.report.labels import short
 from tesselite.report.principal_axes import most_varied
-from tesselite.report.texts import short
 
 _AXES_SHOWN = 24
 _LINES_SHOWN = 2000

@@ -33,12 +33,12 @@ from tesselite.report.curves import (
     over_evaluations,
     share_label,
 )
+from tesselite.report.labels import unit_of, with_unit
 from tesselite.report.pair_plots import add_corner_bar, draw_pairs, pair_components, pairs_size
 from tesselite.report.parallel_axes import draw_parallel
 from tesselite.report.style import LINES
-from tesselite.report.texts import unit_of, with_unit
 from tesselite.runs.folder import RunFolder
-from tesselite.runs.problem import run_archive
+from tesselite.runs.loading import run_archive
 from tesselite.search.map_elites import MapElites, found_by
 from tesselite.tessellation.protocol import Tessellation
 

@@ -11,11 +11,11 @@ from tesselite.problems.problem import Problem
 from tesselite.report import plots
 from tesselite.report.archive_map import painted
 from tesselite.report.curves import MEASURES
-from tesselite.report.growth import draw_growth, draw_pictures, pictures_size
+from tesselite.report.niche_changes import draw_growth, draw_pictures, pictures_size
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
 from tesselite.report.style import LINES, figure, save
 from tesselite.runs.folder import RunFolder, not_linked
-from tesselite.runs.problem import problem_of, run_archive
+from tesselite.runs.loading import problem_of, run_archive
 from tesselite.search.map_elites import saved_changes
 
 

@@ -33,8 +33,7 @@ from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_o
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
 from tesselite.runs.folder import RunFolder, Stored
-from tesselite.runs.plan import Budget, Plan, text_of
-from tesselite.runs.problem import (
+from tesselite.runs.loading import (
     agree_to,
     agree_to_import,
     check_problem,
@@ -44,6 +43,7 @@ from tesselite.runs.problem import (
     stored_tessellation,
     unagreed_file,
 )
+from tesselite.runs.plan import Budget, Plan, text_of
 from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid, search_for
 from tesselite.tessellation.niches import niches_of

@@ -25,7 +25,7 @@ from tesselite.compiled.kernels import kernel
 from tesselite.tessellation import lloyd
 from tesselite.tessellation.fixed import LloydSamples
 from tesselite.tessellation.lloyd import Samples
-from tesselite.tessellation.nearest.lanes import row_square
+from tesselite.tessellation.nearest.distances import row_square
 from tesselite.tessellation.nearest.panels import (
     COLUMNS,
     ROWS,

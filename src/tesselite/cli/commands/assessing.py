@@ -44,7 +44,7 @@ class AssessOptions:
 @command
 def assess(options: AssessOptions) -> None:
     """Evaluate a run's elites again, in the training setting and in every scenario of its problem."""
-    from tesselite.cli.assessing import assess_runs
+    from tesselite.cli.assess_runs import assess_runs
 
     trust(options.trust, *options.folders)
     assess_runs(options)
@@ -94,7 +94,7 @@ class CompareOptions:
 @command
 def compare(options: CompareOptions) -> None:
     """Compare two sets of runs: metrics, scenarios, tests and effect sizes, as tables and figures."""
-    from tesselite.cli.assessing import compare_runs
+    from tesselite.cli.assess_runs import compare_runs
 
     trust(options.trust, *options.runs, *options.against)
     compare_runs(options)

@@ -45,6 +45,6 @@ def import_(options: ImportOptions) -> None:
 
     QDax's files hold their niches; for the others give --grid, --centroids or --niches.
     """
-    from tesselite.cli.exchanging import import_archive
+    from tesselite.cli.exchange_archives import import_archive
 
     import_archive(options)

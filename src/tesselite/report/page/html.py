@@ -69,7 +69,7 @@ def document_of(runs: Sequence[RunData], *, with_views: bool = True) -> tuple[di
     arrays = PackedArrays()
     groups = [run.name for run in runs]
     if len(runs) > 1:
-        from tesselite.report.page.comparison import compare, group_names
+        from tesselite.report.page.groups import compare, group_names
 
         groups = group_names(runs)
     n_bytes = VIEW_BYTES // len(runs)

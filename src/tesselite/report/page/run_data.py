@@ -21,14 +21,14 @@ from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment, digest_of
 from tesselite.base.arrays import Floats
 from tesselite.problems.problem import Problem
-from tesselite.report.growth import bounds_of, common_box, common_range, picture_pixels
-from tesselite.report.page.niches import describe_cells, describe_features, principal_plane
+from tesselite.report.niche_changes import bounds_of, common_box, common_range, picture_pixels
 from tesselite.report.page.packed_arrays import PackedArrays, whole_numbers
+from tesselite.report.page.places import describe_cells, describe_features, principal_plane
 from tesselite.report.page.views import VIEW_BYTES, describe_views
 from tesselite.report.principal_axes import most_varied
 from tesselite.runs.folder import PROGRESS, RunFolder, Stored
+from tesselite.runs.loading import problem_of, run_archive
 from tesselite.runs.plan import Plan
-from tesselite.runs.problem import problem_of, run_archive
 from tesselite.search.map_elites import Change, changes_in_words, found_by, saved_changes
 from tesselite.spaces.records import Values
 from tesselite.spaces.variables import Variable, is_text, value_columns

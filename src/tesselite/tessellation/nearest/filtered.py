@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
+from tesselite.tessellation.nearest.distances import LANES, lowest_bit, row_square
 from tesselite.tessellation.nearest.integers import (
     COLUMNS,
     LARGEST,
@@ -30,7 +31,6 @@ from tesselite.tessellation.nearest.integers import (
     strided_maximum,
     tile_maxima,
 )
-from tesselite.tessellation.nearest.lanes import LANES, lowest_bit, row_square
 from tesselite.tessellation.nearest.principal import principal_parts
 
 Halves = npt.NDArray[np.int32]

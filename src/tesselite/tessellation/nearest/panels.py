@@ -16,7 +16,7 @@ from numba.core import types
 
 from tesselite.base.arrays import Floats, Singles
 from tesselite.compiled.kernels import kernel
-from tesselite.tessellation.nearest.lanes import (
+from tesselite.tessellation.nearest.distances import (
     LANES,
     cgutils,
     data_pointer,

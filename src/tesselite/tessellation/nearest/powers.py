@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from tesselite.tessellation.nearest.lanes import LANES, absolute, splat, sum_boxes, sum_lanes, vector_operation
+from tesselite.tessellation.nearest.distances import LANES, absolute, splat, sum_boxes, sum_lanes, vector_operation
 
 LEAST, MOST = 0.1, 64.0  # the powers that are right to TOLERANCE
 TOLERANCE = 1e-8

@@ -15,7 +15,7 @@ import numpy as np
 from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
-from tesselite.tessellation.nearest.lanes import (
+from tesselite.tessellation.nearest.distances import (
     LANES,
     lane_absolutes,
     lane_box_squares,

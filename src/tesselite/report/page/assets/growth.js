@@ -1,7 +1,7 @@
 // How the niches grew: their bounds over evaluations, and pictures of the niches right after changes.
 "use strict";
 {
-  const SIDE = 240; // pixels; picture_pixels in growth.py makes as many
+  const SIDE = 240; // pixels; picture_pixels in niche_changes.py makes as many
   const [OUTSIDE, EMPTY, BORDER, FIRST] = [0, 1, 2, 3];
   let shown = null; // the run that is looked at
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tesselite.base.terminal import say
-from tesselite.cli.display import tell
+from tesselite.cli.output import tell
 from tesselite.interop.formats import FORMATS, read_table, write
 from tesselite.runs.folder import check_output, not_linked
 from tesselite.spaces.features import FeatureSpace
@@ -14,7 +14,7 @@ from tesselite.spaces.features import FeatureSpace
 if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
     from tesselite.cli.commands.exchanging import ImportOptions
-    from tesselite.interop.table import ForeignElites
+    from tesselite.interop.foreign import ForeignElites
     from tesselite.tessellation.protocol import Tessellation
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tesselite.base.terminal import bar_label, one_line, say
-from tesselite.cli.display import print_json, user_prints_to_stderr
 from tesselite.cli.options import split_names
+from tesselite.cli.output import print_json, user_prints_to_stderr
 
 if TYPE_CHECKING:
     from tesselite.assessment.scenarios import Assessment, Evaluating
@@ -31,7 +31,7 @@ def assess_runs(options: AssessOptions) -> None:
     """Assess runs in the scenarios of their problems and report the results."""
     from tesselite.assessment.metrics import measure
     from tesselite.assessment.scenarios import AT_MOST, assess_run
-    from tesselite.runs.problem import run_archive
+    from tesselite.runs.loading import run_archive
 
     share = options.share or []
     if not all(math.isfinite(x) for x in share):
