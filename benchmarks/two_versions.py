@@ -41,20 +41,21 @@ def cases():
 
     flat = centroids(arm.features, 10_000)
 
-    def ask_tell():
+    def ask_tell(batch, times):
         search = tl.MapElites(arm.solutions, flat, initial=BATCH, seed=1)
         draw = np.random.default_rng(2)
-        fitness, features = draw.random(BATCH), draw.random((BATCH, 2))
-        for _ in range(50):
-            search.ask(BATCH)
-            search.tell(fitness, features)
+        fitness, features = draw.random((times, batch)), draw.random((times, batch, 2))
+        for i in range(times):
+            search.ask(batch)
+            search.tell(fitness[i], features[i])
 
     return {
         "arm, grid 64 x 64": loop(arm, tl.GridTessellation(arm.features, [64, 64])),
         "arm, 10,000 centroids in 2D": loop(arm, flat),
         "arm, 10,000 centroids, p = 3": loop(arm, centroids(arm.features, 10_000, p=3.0), EVALUATIONS // 4),
         "six features, 10,000 centroids": loop(six, centroids(wide, 10_000), EVALUATIONS // 2),
-        "ask and tell, 4096 at a time": ask_tell,
+        "ask and tell, 4096 at a time": lambda: ask_tell(BATCH, 50),
+        "ask and tell, 128 at a time": lambda: ask_tell(128, 500),
     }
 
 

@@ -251,7 +251,7 @@ class Archive(EliteRows):
     def refused(self, features: Floats) -> dict[int, str]:
         """Rows (n, d) that are invalid for a feature outside its bounds, and the reason of each."""
         space = self.tessellation.space
-        if not space.refuses.any():
+        if not space.refuses_some:
             return {}
         first = space.refused(features)
         return {int(i): OUTSIDE + space.names[first[i]] for i in np.flatnonzero(first >= 0)}

@@ -80,7 +80,7 @@ class ForeignElites:
         shifts the borders of cells a little, and sferes2 writes a cell instead of features, with six digits.
         """
         numbers, space = self.niches, niches.space
-        if numbers is None or not space.plain or space.refuses.any() or len(np.unique(numbers)) < len(numbers):
+        if numbers is None or not space.plain or space.refuses_some or len(np.unique(numbers)) < len(numbers):
             return False
         if ((numbers < 0) | (numbers >= niches.n_niches)).any():
             return False

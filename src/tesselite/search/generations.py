@@ -289,7 +289,7 @@ class CompiledGenerations:
             parents=self._emitter.parents(),
             restart=made.restart,
             tallies=np.zeros((n_chunks, N_COUNTS), np.int64),
-            refused=np.zeros((n_chunks, space.n if space.refuses.any() else 0), np.int64),
+            refused=np.zeros((n_chunks, space.n if space.refuses_some else 0), np.int64),
         )
 
     def can_run(self, evaluations: int) -> bool:

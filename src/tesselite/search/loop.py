@@ -400,7 +400,7 @@ class CompiledLoop:
             candidates=new_candidates(np.full((batch_size, width), np.nan), n_columns),
             places=np.full(batch_size, -1, np.int64),
             tallies=np.zeros((n_chunks, N_COUNTS), np.int64),
-            refused=np.zeros((n_chunks, space.n if space.refuses.any() else 0), np.int64),
+            refused=np.zeros((n_chunks, space.n if space.refuses_some else 0), np.int64),
         )
 
     def _new_scratch(self, brood: Brood, n_features: int, n_columns: int) -> Scratch:

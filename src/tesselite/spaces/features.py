@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class FeatureSpace:
                 "them, such as tesselite.expanding(n_niches) (--grow expanding)"
             )
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Whether every feature lies between two bounds: none is periodic, none has labels."""
         return not self.kinds.any()
@@ -166,6 +167,11 @@ class FeatureSpace:
         theirs = dict(zip(other.names, other.titles, strict=True))
         self.titles = tuple(theirs.get(name, title) for name, title in zip(self.names, self.titles, strict=True))
         return self
+
+    @cached_property
+    def refuses_some(self) -> bool:
+        """Whether a row can be invalid because of a feature outside its bounds."""
+        return bool(self.refuses.any())
 
     @property
     def linear(self) -> bool:

@@ -6,6 +6,7 @@ The compiled searches live in `tree`, `table` and `filtered`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,17 +39,21 @@ class Index:
         """Ids of the nearest centroids of (n, d) unit-scaled points, shape (n,)."""
         points = np.ascontiguousarray(unit_points, dtype=np.float64)
         out = np.empty(len(points), np.int64)
-        # About how many nanoseconds a row takes, as measured in benchmarks/lookup.py.
-        k, size = self.centroids.shape[0], self.centroids.size
-        costs = {"table": 30, "tree": 1000, "principal": k, "panels": size // 64, "brute": size // 4}
-        costs |= {"images": 1000, "around": size}  # of `rings`
-        threads = checked_threads(threads) if len(points) * costs[self.kind] > _WORTH_THREADS else 1
+        threads = checked_threads(threads) if len(points) * self._nanoseconds > _WORTH_THREADS else 1
 
         def find(start: int, stop: int) -> None:
             self.lookup.find(points[start:stop], out[start:stop])
 
         in_chunks(find, len(points), len(points) // (8 * threads) + 1 if threads > 1 else len(points) + 1, threads)
         return out
+
+    @cached_property
+    def _nanoseconds(self) -> int:
+        """About how long a row takes, as measured in benchmarks/lookup.py."""
+        k, size = self.centroids.shape[0], self.centroids.size
+        costs = {"table": 30, "tree": 1000, "principal": k, "panels": size // 64, "brute": size // 4}
+        costs |= {"images": 1000, "around": size}  # of `rings`
+        return costs[self.kind]
 
     @property
     def nbytes(self) -> int:
