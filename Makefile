@@ -7,7 +7,7 @@ DOCS := .venv/.docs
 CORE := archive archive_kinds block crew cvt cvt_lloyd grid maze_simulation nearest search twin untrusted variation voronoi
 CRASHES := dask_cluster farm fuzz_files kills resume soak untrusted worker_runs
 
-.PHONY: demo test test-slow test-crashes test-bounds test-lowest lint format docs bench reproduction clean dist
+.PHONY: demo test test-slow test-crashes test-bounds test-lowest test-peers lint format docs bench reproduction clean dist
 
 demo: $(PACKAGE)
 	$(BIN)/python examples/demo.py
@@ -37,10 +37,20 @@ test-lowest:
 	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e '.[dev]'
 	.venv-lowest/bin/python -m pytest -n 2 --dist loadfile -W ignore::DeprecationWarning $(TESTS)
 
+# Against the peers themselves: their files and archives, and the programs side by side in docs/tutorials/coming-from.md.
+test-peers: .venv-bench/.installed
+	.venv-bench/bin/python -m pytest -n 2 -k "coming-from or interop" \
+	  tests/test_documentation.py tests/test_interop_formats.py tests/test_interop_pyribs.py
+
+# Tests do not run the benchmarks: check that what they call exists and takes these arguments.
+CALLS_ONLY := --ignore-missing-imports $(addprefix --disable-error-code=,arg-type assignment misc no-untyped-call no-untyped-def \
+  type-arg union-attr untyped-decorator var-annotated)
+
 lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy $(CALLS_ONLY) benchmarks
 
 format: $(TOOLS)
 	$(BIN)/ruff check --fix .

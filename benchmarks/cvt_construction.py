@@ -169,12 +169,12 @@ def trajectories() -> None:
     print(f"\n1000 dimensions: {k} niches, {n} trajectories, at most 50 iterations, {OPTIONS.threads} thread(s)")
     began, marks = CLOCK(), []
 
-    def progress(iteration: int, error: float) -> None:
+    def show(iteration: int, error: float) -> None:
         marks.append(CLOCK() - began)
         print(f"  iteration {iteration}: {error:.6g} after {marks[-1]:.0f} s", flush=True)
 
     niches = cvt(
-        space, k, n_samples=n, seed=1, method="lloyd", iterations=50, threads=OPTIONS.threads, progress=progress
+        space, k, n_samples=n, seed=1, method="lloyd", iterations=50, threads=OPTIONS.threads, on_iteration=show
     )
     steps = np.diff(marks)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

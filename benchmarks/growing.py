@@ -87,12 +87,12 @@ def populations(size: int) -> list[list[str]]:
         rng = np.random.default_rng(1)
         ours = tl.dns(size).revision
         ours.begin(1)
-        state = [rng.random(size), rng.random((size, d)), np.arange(size)]
+        state = (rng.random(size), rng.random((size, d)), np.arange(size))
         ours.select(*state, 0)
         seconds = {"tesselite": [], "matrix": []}
         for i in range(4):
             new = [rng.random(BATCH), rng.random((BATCH, d)), size + BATCH * i + np.arange(BATCH)]
-            state = [np.concatenate(both) for both in zip(state, new, strict=True)]
+            state = tuple(np.concatenate(both) for both in zip(state, new, strict=True))
             began = time.process_time()
             kept = ours.select(*state, size)
             seconds["tesselite"].append(time.process_time() - began)
@@ -101,7 +101,7 @@ def populations(size: int) -> list[list[str]]:
                 expected = full_matrix(*state, size, 3)
                 seconds["matrix"].append(time.process_time() - began)
                 assert np.array_equal(kept, expected)
-            state = [values[kept] for values in state]
+            state = tuple(values[kept] for values in state)
         mine, matrix = min(seconds["tesselite"][1:]), seconds["matrix"][0]
         against = f"{matrix:.2f} ({matrix / mine:.0f} x)"
         rows.append([str(d), f"{size:,}", f"{mine:.3f}", against, pyribs(size, d, mine)])
@@ -132,16 +132,16 @@ def local_competition(size: int) -> list[list[str]]:
         rng = np.random.default_rng(1)
         ours = tl.nslc(size).revision
         ours.begin(1)
-        state = [rng.random(size), rng.random((size, d)), np.arange(size)]
+        state = (rng.random(size), rng.random((size, d)), np.arange(size))
         ours.select(*state, 0)
         seconds = []
         for i in range(4):
             new = [rng.random(BATCH), rng.random((BATCH, d)), size + BATCH * i + np.arange(BATCH)]
-            state = [np.concatenate(both) for both in zip(state, new, strict=True)]
+            state = tuple(np.concatenate(both) for both in zip(state, new, strict=True))
             began = time.process_time()
             kept = ours.select(*state, size)
             seconds.append(time.process_time() - began)
-            state = [values[kept] for values in state]
+            state = tuple(values[kept] for values in state)
         mine = min(seconds[1:])
         rows.append([str(d), f"{size:,}", f"{mine:.3f}", proximity(size, d, mine)])
     return rows
