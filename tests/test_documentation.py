@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,15 +21,18 @@ from tesselite.runs.plan import Plan
 
 MOST = 3_000  # evaluations of a run
 ROOT = Path(__file__).parent.parent
+STAND_INS = ROOT / "tests" / "stand_ins"  # for packages that only readers of one block have; real ones come first
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SLOW = {"assessment", "comparing", "dask", "gymnasium", "hexapod-recovery", "maze"}
+SLOW = {"assessment", "comparing", "dask", "gymnasium", "hexapod-recovery", "maze", "scaling"}
+# A comment before a block prepares what it takes for granted.
 BLOCK = re.compile(
-    r"^(<!-- not run:[^\n]*-->\n)?```(?:python|\{code-cell\})\n(.*?)^```", flags=re.DOTALL | re.MULTILINE
+    r"^(?:<!-- first:\n([^`]*?)-->\n)?```(?:python|\{code-cell\})\n(.*?)^```", flags=re.DOTALL | re.MULTILINE
 )
 
 
-def blocks(page: Path) -> list[str]:
-    return [code for skipped, code in BLOCK.findall(page.read_text()) if not skipped]
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """What prepares each block, and the block."""
+    return BLOCK.findall(page.read_text())
 
 
 def with_blocks() -> list[object]:
@@ -49,6 +53,13 @@ def small(tmp_path, monkeypatch):
         )
     )
     monkeypatch.setattr(Plan, "of", capped)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path, str(STAND_INS)])
+    known = set(sys.modules)
+    yield
+    for name in set(sys.modules) - known:
+        home = getattr(sys.modules[name], "__file__", None) or ""
+        if home.startswith((str(STAND_INS), str(tmp_path))):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", with_blocks())
@@ -58,7 +69,8 @@ def test_blocks_run(page):
 
     names: dict[str, object] = {"__name__": "__main__"}
     missing = set()
-    for number, code in enumerate(blocks(page)):
+    for number, (first, code) in enumerate(blocks(page)):
+        exec(first, names)
         modules = re.findall(r"^(?:import|from) (\w+)", code, flags=re.MULTILINE)
         absent = {module for module in modules if importlib.util.find_spec(module) is None}
         missing |= absent
@@ -70,7 +82,20 @@ def test_blocks_run(page):
                 raise
     plt.close("all")
     if missing:
-        pytest.skip(f"{', '.join(missing)} not installed; `make docs` executes the whole page")
+        pytest.skip(f"{', '.join(missing)} not installed; `make docs` and `make test-peers` execute the whole page")
+
+
+@pytest.mark.parametrize("tracker", ["tensorboardX", "wandb", "mlflow"])
+@pytest.mark.usefixtures("small")
+def test_trackers_receive_the_coverage_at_increasing_evaluations(tracker, monkeypatch):
+    monkeypatch.setattr(sys, "path", [str(STAND_INS), *sys.path])
+    (code,) = (code for _, code in blocks(ROOT / "docs" / "how-do-i.md") if tracker in code)
+    exec(code, {"tl": tl, "problem": tl.problems.sphere(5)})
+    names, coverages, evaluations = zip(*sys.modules[tracker].logged, strict=True)
+    assert set(names) == {"coverage"}
+    assert 0 < coverages[0] < coverages[-1] <= 1
+    assert list(evaluations) == sorted(set(evaluations))
+    assert evaluations[-1] == MOST
 
 
 HOMES = sorted({f"tesselite.{home}" for home in tl._HOME.values()} | {"tesselite.emitters.curious_parents"})
