@@ -29,7 +29,7 @@ def shortest_path(blocked, start, goal):
     """Length of the shortest path over moves of up to 4 x 4 nodes between free pixels, by Dijkstra's algorithm."""
     free = blocked[::STRIDE, ::STRIDE] == 0
     height, width = free.shape
-    number = np.full(free.shape, -1)
+    number = np.full(free.shape, -1, np.int32)  # the only kind that SciPy 1.13 takes
     number[free] = np.arange(free.sum())
     begins, ends, lengths = [], [], []
     for dy in range(-4, 5):
