@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from command_runner import runner
 from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.assessment.expected_quality import histogram
 from tesselite.assessment.folder_comparison import check_comparable, compare_folders
@@ -461,7 +461,7 @@ def test_command_line(runs):
     from tesselite.runs.run import run
 
     run(by_name("toy_compare:walk"), out=runs / "long", evaluations=400, grid=2, seed=1)
-    run = runner().invoke
+    run = CliRunner().invoke
     found = run(app, ["assess", "fine-0", "rough-0", "--share", "1", "--json"])
     assert found.exit_code == 0, found.output
     told = json.loads(found.stdout)["runs"]

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import tesselite as tl
-from command_runner import runner
 from tesselite.cli import main
 from tesselite.cli.app import app
 
@@ -374,7 +374,7 @@ def test_wrong_arguments(tmp_path):
 
 
 def call(*arguments):
-    return runner().invoke(app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import tesselite as tl
-from command_runner import runner
 from tesselite.assessment.comparison import Measure
 from tesselite.assessment.trial import Trial
 from tesselite.execution.workers.task import Outcome, Workers
@@ -444,6 +443,8 @@ def test_a_file_in_place_of_the_folder_is_told_before_any_work(tmp_path):
 
 
 def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy, monkeypatch):
+    from typer.testing import CliRunner
+
     import tesselite.paper.studies as studies
     from tesselite.cli.app import app
 
@@ -452,23 +453,25 @@ def test_a_set_of_studies_gives_each_its_own_descriptors_and_one_json_object(toy
     monkeypatch.setitem(STUDIES, "toy2", lambda: other)
     monkeypatch.setitem(studies.SETS, "toys", ("toy", "toy2"))
     words = ["reproduce", "toys", "-o", str(toy), "--trials", "1", "--workers", "1", "--forecast", "--json"]
-    told = json.loads(runner().invoke(app, words).stdout)["studies"]
+    told = json.loads(CliRunner().invoke(app, words).stdout)["studies"]
     assert [one["study"] for one in told] == ["toy", "toy2"]
-    assert json.loads(runner().invoke(app, [*words, "--descriptors", "9d"]).stdout)["study"] == "toy2"
+    assert json.loads(CliRunner().invoke(app, [*words, "--descriptors", "9d"]).stdout)["study"] == "toy2"
     # A report of all takes settings from the trials, and leaves out studies that have none.
     run(scaled(STUDY, evaluations=200), toy / "toy", 1)
     report = ["reproduce", "toys", "-o", str(toy), "--report", "--json"]
-    assert json.loads(runner().invoke(app, report).stdout)["study"] == "toy"
+    assert json.loads(CliRunner().invoke(app, report).stdout)["study"] == "toy"
     assert "of 200 evaluations" in (toy / "toy" / "report.md").read_text()
-    refused = runner().invoke(app, [*words, "--descriptors", "9d,7d"])
+    refused = CliRunner().invoke(app, [*words, "--descriptors", "9d,7d"])
     assert "expected some of 2d, 9d, grid, cvt, cvt2, got 7d" in str(refused.exception)
 
 
 def test_command_line(toy, monkeypatch):
+    from typer.testing import CliRunner
+
     from tesselite.cli.app import app
 
     monkeypatch.setitem(STUDIES, "toy", lambda: STUDY)
-    run_command = runner().invoke
+    run_command = CliRunner().invoke
     words = ["reproduce", "toy", "-o", str(toy), "--trials", "1", "--workers", "1"]
     found = run_command(app, [*words, "--forecast", "--json"])
     assert json.loads(found.stdout)["n_trials"] == 3
