@@ -118,7 +118,7 @@ def _describe(value: Any, parts: list[str], seen: dict[int, int]) -> None:
         _describe_function(value, parts, seen)
     elif isinstance(value, numba.types.Number | numba.types.Boolean):
         parts.append(f"type {value}")
-    elif isinstance(value, np.ufunc) and vars(np).get(value.__name__) is value:  # has no module before NumPy 2.2
+    elif isinstance(value, np.ufunc) and value in vars(np).values():  # has no module before NumPy 2.2
         parts.append(f"numpy {value.__name__}")
     elif _is_known(value):
         parts.append(f"{value.__module__} {value.__qualname__}")
