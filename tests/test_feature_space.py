@@ -195,6 +195,8 @@ def test_titles_are_shown_but_not_stored():
     assert FeatureSpace.from_dict(space.to_dict()).titled(space).titles == space.titles
     assert space.within(np.zeros(3), np.ones(3)).titles == space.titles
     assert space.without_labels().titles == ("speed (m/s)", "y")
+    unknown = FeatureSpace({"speed": None, "material": tl.Labels(["steel", "oak"]), "y": (0, None)})
+    assert unknown.without_labels() == FeatureSpace({"speed": None, "y": (0, None)})
     with pytest.raises(ValueError, match="titles: 'mass' is not a feature; the features are speed, material, y"):
         FeatureSpace(plain, titles={"mass": "mass (kg)"})
     with pytest.raises(ValueError, match="titles: expected texts by name"):

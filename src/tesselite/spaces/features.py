@@ -152,10 +152,11 @@ class FeatureSpace:
         return FeatureSpace(kept, scales=scales, outside=self.outside_rules()).titled(self)
 
     def axes(self, low: Floats, high: Floats) -> dict[str, Axis]:
-        """The features as they are given to the class, with these bounds (d,)."""
+        """The features as they are given to the class, with these bounds (d,), infinite where they are open."""
         found: dict[str, Axis] = {}
         for name, kind, lo, hi in zip(self.names, self.kinds.tolist(), low.tolist(), high.tolist(), strict=True):
-            found[name] = Labels(self.labels[name]) if kind == 2 else Periodic(lo, hi) if kind == 1 else (lo, hi)
+            open_or_not = lo if np.isfinite(lo) else None, hi if np.isfinite(hi) else None
+            found[name] = Labels(self.labels[name]) if kind == 2 else Periodic(lo, hi) if kind == 1 else open_or_not
         return found
 
     def within(self, low: Floats, high: Floats) -> FeatureSpace:
