@@ -248,7 +248,12 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert call("resume", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["n_niches"] is None
     assert call("assess", out) == 0
-    assert "without niches, spread" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "without niches, spread" in shown
+    assert "niche  " not in shown
+    assert call("assess", out, "--json") == 0
+    (figures,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (figures["n_niches"], figures["qd_score"], figures["settings"]["training"]["niche"]) == (None, None, None)
     assert "<th>kept</th><td>60 solutions, without niches</td>" in tl.Archive.load(out)._repr_html_()
     assert call("plot", out) == 0
     assert call("report", out) == 0

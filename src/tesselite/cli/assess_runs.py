@@ -47,12 +47,14 @@ def assess_runs(options: AssessOptions) -> None:
             )
             archive = run_archive(folder)[0]
             metrics = measure(archive, threads=options.on.threads)
-        told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
+        about = metrics.to_dict() | ({} if archive.has_niches else {"n_niches": None, "qd_score": None})
+        told.append({"run": str(folder), **about, **_figures(found, share, archive.has_niches)})
         if not options.as_json:
             typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))
             filled = f"coverage {metrics.coverage:.4g}" if archive.has_niches else "without niches"
-            typer.echo(f"{filled}, spread {_or_dash(metrics.spread)}, QD score {_or_dash(metrics.qd_score)}")
-            _tell_settings(found, share)
+            score = f", QD score {_or_dash(metrics.qd_score)}" * archive.has_niches
+            typer.echo(f"{filled}, spread {_or_dash(metrics.spread)}{score}")
+            _tell_settings(found, share, archive.has_niches)
     if options.as_json:
         print_json({"runs": told})
 
@@ -64,16 +66,17 @@ def _evaluating(on: WorkerOptions, progress: Callable[[int, int], object] | None
     return Evaluating(execution_of(on.choice()), on.threads, progress)
 
 
-def _tell_settings(found: Assessment, share: Sequence[float]) -> None:
-    """A row for each setting: the best, its niche, how many are valid, and shares of elites."""
+def _tell_settings(found: Assessment, share: Sequence[float], has_niches: bool) -> None:
+    """A row for each setting: the best, its niche if there are niches, how many are valid, and shares of elites."""
     from tesselite.assessment.tables import Table
 
+    niche = [found.best_niche] * has_niches
     rows = [
-        [name, found.best(name), found.best_niche(name), found.valid(name), *(_shares(found, name, share))]
+        [name, *(of(name) for of in (found.best, *niche, found.valid)), *_shares(found, name, share)]
         for name in found.settings
     ]
     sign = "<=" if found.direction == "min" else ">"
-    columns = ["setting", "best", "niche", "valid", *(f"share {sign} {x:g}" for x in share)]
+    columns = ["setting", "best", *["niche"] * has_niches, "valid", *(f"share {sign} {x:g}" for x in share)]
     typer.echo(_aligned(Table(columns, rows)))
     if found.changed:
         typer.echo(f"{found.changed:,} elites: fitness changed on re-evaluation; is the problem noisy?")
@@ -89,7 +92,7 @@ def _shares(found: Assessment, setting: str, levels: Sequence[float]) -> list[fl
     return [float(share(found.fitness[setting], x, found.direction)) for x in levels]
 
 
-def _figures(found: Assessment, levels: Sequence[float]) -> dict[str, Any]:
+def _figures(found: Assessment, levels: Sequence[float], has_niches: bool) -> dict[str, Any]:
     return {
         "problem": found.problem,
         "assessed": len(found),
@@ -97,7 +100,7 @@ def _figures(found: Assessment, levels: Sequence[float]) -> dict[str, Any]:
         "settings": {
             name: {
                 "best": found.best(name),
-                "niche": found.best_niche(name),
+                "niche": found.best_niche(name) if has_niches else None,
                 "valid": found.valid(name),
                 "shares": dict(zip((f"{x:g}" for x in levels), _shares(found, name, levels), strict=True)),
             }
