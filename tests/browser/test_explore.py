@@ -89,6 +89,11 @@ def test_the_elite_nearest_to_wanted_features(page, elites):
     # By titles, too.
     page.run("Page.run.features[1].title = 'y at step 20'")
     assert nearest("y at step 20 = 0.1") == nearest("y 0.1")
+    # A comma in a title does not separate.
+    page.run("Page.run.features[1].title = 'y, [m]'")
+    assert nearest("0.3, Y, [m] = 0.7") == nearest("0.3, 0.7")
+    assert page.value("Page.query(Page.run, 'y, [m] > 0.5, x > 0.5').wrong") == []
+    page.run("Page.run.features[1].title = 'y at step 20'")
     nearest("fast")
     assert "y at step 20 = 0.5" in page.text("nearest-note")
     assert "Expected values of features" in page.text("nearest-note")

@@ -24,11 +24,20 @@
     return (j >= 0 && known.find(([key]) => key === `feature ${j}`)) || known.find(([, text]) => text.toLowerCase() === like) || known.find(([, text]) => like && text.toLowerCase().startsWith(like));
   };
 
+  // What stands between commas; those in names and labels do not count.
+  const parts_of = (run, text) => {
+    if (!text.includes(",")) return [text.trim()].filter(Boolean);
+    const known = run.columns().flatMap(([key, title]) => [title, ...run.column(key).axis.labels]).concat(run.features.map(({ name }) => name));
+    const exact = known.filter((name) => name.includes(",")).sort((a, b) => b.length - a.length).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const parts = text.match(new RegExp(`(?:${[...exact, "[^,]"].join("|")})+`, "gi")) || [];
+    return parts.map((part) => part.trim()).filter(Boolean);
+  };
+
   // "speed > 0.5, fitness <= 2, 976": conditions on columns, and numbers of niches. Unknown conditions keep nothing.
   const TESTS = { "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b, "=": (a, b) => a === b };
   Page.query = (run, text) => {
     const tests = [], wrong = [], niches = new Set();
-    for (const term of text.split(",").map((part) => part.trim()).filter(Boolean)) {
+    for (const term of parts_of(run, text)) {
       const [, name, sign, number] = term.match(/^(.+?)\s*(<=|>=|<|>|=)\s*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
       const column = name && named(run, name);
       const [, label_name, label] = term.match(/^(.+?)\s*=\s*(.+)$/) || [], labelled = label_name && named(run, label_name);
@@ -53,8 +62,7 @@
 
   // "speed 1.2, height 0.3", or values of all features in their order; null if that is not what it says.
   const features_of = (run, text) => {
-    const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
-    const wanted = parts.map((part, i) => {
+    const wanted = parts_of(run, text).map((part, i) => {
       const labelled = label_of(run, part, i);
       if (labelled) return labelled;
       const [, name, number] = part.match(/^(.*?)[\s=:]*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
@@ -112,7 +120,11 @@
     Page.by("page-on").disabled = table.first + ROWS >= n;
   };
 
-  const example = (run) => run.features.slice(0, 2).map((f) => `${f.title} = ${f.axis_middle}`).join(", ");
+  // The middle of the first two features; without the commas of thousands, which would separate.
+  const example = (run) => run.features.slice(0, 2).map(({ title }, j) => {
+    const { axis } = run.column(`feature ${j}`), middle = axis.value(0.5);
+    return `${title} = ${axis.labels.length ? axis.text(middle) : +middle.toPrecision(4)}`;
+  }).join(", ");
 
   const find_nearest = () => {
     const run = Page.run, text = Page.by("nearest").value, wanted = features_of(run, text);
@@ -126,7 +138,6 @@
     draw,
     open: () => {
       const run = Page.run;
-      for (const [j, feature] of run.features.entries()) feature.axis_middle = Page.number(run.column(`feature ${j}`).axis.value(0.5));
       if (table.wanted && !table.wanted.every(([key]) => run.has(key))) table.wanted = null;
       Page.by("nearest").placeholder = example(run);
       Page.by("search").value = run.query;
