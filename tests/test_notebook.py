@@ -26,6 +26,7 @@ def test_archives_and_runs_show_themselves(run):
     assert f"{len(run.archive)} of 16 niches" in text
     assert "data:image/png;base64,iVBOR" in text
     assert "300 of 300" in run._repr_html_()
+    assert repr(run) == f"Run(walk, 300 of 300 evaluations, {run.archive!r})"
     empty = tl.Archive(tl.GridTessellation(tl.FeatureSpace({"<b>": (0, 1)}), 2), 1)
     assert "&lt;b&gt;" in empty._repr_html_()
     assert "<img" not in empty._repr_html_()

@@ -52,7 +52,7 @@ class Interrupted(KeyboardInterrupt):
         self.folder = folder
 
 
-@dataclass
+@dataclass(repr=False)
 class Run:
     """A run, active or ended: its plan, its problem, its search, and its folder, if any.
 
@@ -70,7 +70,7 @@ class Run:
     was_finished: bool = False
     was_interrupted: bool = False
     stopped: str = ""
-    _started: float = field(default_factory=time.perf_counter, repr=False)
+    _started: float = field(default_factory=time.perf_counter)
 
     @property
     def archive(self) -> Archive:
@@ -92,6 +92,10 @@ class Run:
         if self.folder is None:
             raise ValueError("history: the run has no folder; start it with history=True and out='runs/mine'")
         return load_history(self.folder, columns)
+
+    def __repr__(self) -> str:
+        where = "" if self.folder is None else f", in {self.folder}"
+        return f"Run({self.plan.problem}, {self.evaluations:,} of {self.budget:,} evaluations, {self.archive!r}{where})"
 
     def _repr_html_(self) -> str:
         from tesselite.report.notebook import run_html
