@@ -13,7 +13,7 @@ import tesselite as tl
 from report_runs import bowl_run, walk
 from tesselite.assessment.scenarios import assess_run
 from tesselite.cli.app import app
-from tesselite.report.run_figures import plot_archive
+from tesselite.report.run_figures import plot_archive, plot_run
 
 SPACE = tl.FeatureSpace({"mass": (1, 100), "height": (0, 2)}, scales={"mass": "log"})
 
@@ -120,6 +120,44 @@ def test_colours_by_any_column_or_by_values():
         tl.plots.archive(archive, axes(), color="hight")
     with pytest.raises(ValueError, match=r"color: expected a value for each of 3 elites, got shape \(2,\)"):
         tl.plots.archive(archive, axes(), color=[1, 2])
+    with pytest.raises(ValueError, match="ax: expected axes of matplotlib, got <Figure"):
+        tl.plots.archive(archive, Figure())
+
+
+def test_texts_are_colours_with_names():
+    space = tl.FeatureSpace({"wood": tl.Labels(["oak, $1", "ash", "elm"]), "height": (0, 2)}, titles={"wood": "$kind"})
+    archive = tl.Archive(tl.GridTessellation(space, [3, 2]), 1, records={"note": str})
+    archive.add([[0.1], [0.2]], [1.0, 2.0], [[0, 0.2], [2, 1.8]], records={"note": ["b", "a"]})
+
+    def bar(**color):
+        ax = tl.plots.archive(archive, axes(), **color)
+        beside = ax.figure.axes[1]
+        return ax.collections[0], beside.get_ylabel(), [text.get_text() for text in beside.get_yticklabels()]
+
+    cells, label, names = bar(color="wood")
+    assert (label, names) == ("$kind", ["oak, $1", "ash", "elm"])  # all labels, so that colours agree between archives
+    assert cells.get_array().tolist() == [0, 2]
+    assert (cells.get_cmap().N, cells.get_clim()) == (3, (-0.5, 2.5))
+    cells, label, names = bar(color="note", cmap="magma")
+    assert (cells.get_array().tolist(), label, names) == ([1, 0], "note", ["a", "b"])
+    assert bar(color=["y", "x"])[2] == ["x", "y"]
+
+
+def test_figures_of_runs_fit_a_page(tmp_path):
+    from PIL import Image
+
+    (file, *_) = plot_run(bowl_run(tmp_path / "run", 2))
+    with Image.open(file) as picture:
+        assert picture.width <= 7.5 * 300
+
+
+def test_small_bounds_have_short_ticks():
+    tiny = tl.Archive(tl.GridTessellation(tl.FeatureSpace({"a": (0, 1e-9), "b": (0, 1)}), 2), 1)
+    made = Figure()
+    ax = tl.plots.archive(tiny, made.subplots())
+    made.draw_without_rendering()
+    assert max(len(text.get_text()) for text in ax.get_xticklabels()) < 6
+    assert ax.xaxis.get_offset_text().get_text() == "1e−9"
 
 
 def test_sources_and_new_axes(tmp_path, folders):
@@ -181,6 +219,27 @@ def test_progress_of_one_run_and_of_several(folders):
         tl.plots.progress(folders[0], axes(), measure="quality")
     with pytest.raises(ValueError, match=r"records its progress if it is given a folder \(out=\.\.\.\)"):
         tl.plots.progress(tl.Archive.load(folders[0]), axes())
+
+
+def test_a_curve_that_lies_on_zero_is_not_drawn_on_the_axis(tmp_path):
+    @tl.problem(solutions=tl.Box(1, 0, 1), features={"a": (0, 1)})
+    def negative(x):
+        return -1.0 - x[0], x
+
+    tl.run(negative, out=tmp_path / "run", grid=4, evaluations=400, initial=100, seed=1)
+    ax = tl.plots.progress(tmp_path / "run", axes(), measure="qd_score")
+    assert set(ax.lines[0].get_ydata()) == {0.0}
+    low, line, high = ax.transData.transform([(0, y) for y in (ax.get_ylim()[0], 0.0, ax.get_ylim()[1])])[:, 1]
+    assert 0.01 * (high - low) < line - low < 0.05 * (high - low)
+    assert ax.get_ylim()[1] == 1.0
+
+
+def test_expected_quality_of_equal_elites_is_a_step():
+    archive = tl.Archive(tl.GridTessellation(SPACE, 2), 1)
+    archive.add([[0.1], [0.2]], [1e9, 1e9], [[2, 0.2], [90, 1.8]])
+    x, y = tl.plots.expected_quality(archive, axes()).lines[0].get_data()
+    assert x[0] < 1e9 < x[-1]
+    assert (y[0], y[-1]) == (1, 0)
 
 
 def test_expected_quality_is_the_share_that_reaches_a_fitness(folders):

@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
-from tesselite.report.labels import unit_of, with_unit
+from tesselite.report.labels import short, unit_of, with_unit
 from tesselite.report.style import FITNESS_COLOURS
+
+_NAMES_SHOWN = 20  # beside a colour bar
 
 
 @dataclass(frozen=True)
@@ -22,26 +24,35 @@ class Colouring:
     cmap: Any
     vmin: float | None = None
     vmax: float | None = None
+    names: tuple[str, ...] = ()  # of the values 0, 1, ... where they stand for texts
 
     @classmethod
     def of(cls, archive: Archive, color: Any = "fitness", cmap: Any = None, vmin: Any = None, vmax: Any = None) -> Any:
         """By the name of a column of `archive.elites().columns()`, or values (m,); ValueError for anything else.
 
-        Bright is good, whatever the direction of fitness, unless `cmap` says otherwise.
+        Bright is good, whatever the direction of fitness, unless `cmap` says otherwise. Each text has its own colour.
         """
-        elites = archive.elites()
+        elites, space = archive.elites(), archive.tessellation.space
         if isinstance(color, str):
             columns = elites.columns()
             if color not in columns:
                 known = ", ".join(list(columns)[:12]) + (", ..." if len(columns) > 12 else "")
                 raise ValueError(f"color: expected values, or a column of the archive ({known}), got {color!r}")
-            values, label = np.asarray(columns[color], dtype=np.float64), color
+            values, label = np.asarray(columns[color]), color
         else:
-            values, label = np.asarray(color, dtype=np.float64), getattr(color, "name", None) or ""
+            values, label = np.asarray(color), getattr(color, "name", None) or ""
             if values.shape != (len(elites),):
                 raise ValueError(f"color: expected a value for each of {len(elites)} elites, got shape {values.shape}")
         low_is_good = label == "fitness" and archive.direction == "min"
         chosen = cmap if cmap is not None else f"{FITNESS_COLOURS}_r" if low_is_good else FITNESS_COLOURS
+        label = dict(zip(space.names, space.titles, strict=True)).get(label, label)
+        if values.dtype.kind in "OSU":
+            texts = values.astype(str)
+            names = space.labels.get(color) if isinstance(color, str) else None
+            names = names or tuple(np.unique(texts).tolist())
+            codes = np.array([names.index(text) for text in texts], dtype=np.float64)
+            return cls(codes, label, _steps(chosen, len(names)), -0.5, len(names) - 0.5, names)
+        values = values.astype(np.float64)
         unit = unit_of(values, *[[limit] for limit in (vmin, vmax) if limit is not None])
         if unit != 1.0:
             vmin, vmax = (None if limit is None else limit / unit for limit in (vmin, vmax))
@@ -62,7 +73,18 @@ class Colouring:
         bar = beside.figure.colorbar(shown, **{"ax": beside, **options})
         bar.set_label(self.label, parse_math=False)  # a dollar sign in a user's name does not begin a formula
         bar.solids.set_alpha(1.0)
+        if self.names:
+            shown = range(0, len(self.names), -(-len(self.names) // _NAMES_SHOWN))
+            bar.set_ticks(shown, labels=[short(self.names[i]) for i in shown], minor=False, parse_math=False)
+            return
         (bar.ax.xaxis if bar.orientation == "horizontal" else bar.ax.yaxis).get_major_formatter().set_useOffset(False)
+
+
+def _steps(cmap: Any, n: int) -> Any:
+    """A colour map of n colours."""
+    import matplotlib
+
+    return matplotlib.colormaps.get_cmap(cmap).resampled(n)
 
 
 def best_on_top(archive: Archive, most: int) -> npt.NDArray[np.int64]:

@@ -17,13 +17,12 @@ from tesselite.assessment.comparison import Comparison, Group, Measure
 from tesselite.problems.problem import TRAINING, DrawScenario
 from tesselite.report.curves import draw_curve, from_zero, label_evaluations, over_evaluations, share_label
 from tesselite.report.labels import unit_of, with_unit
-from tesselite.report.style import figure, save
+from tesselite.report.style import PAGE_INCHES, figure, save
 
 _HUES = ("Blues", "Oranges", "Greens", "Greys", "Purples")
 _ALONE = (0.72, 0.45, 0.95)  # shades of families of one group: the second round of hues is lighter, the third darker
 _FEW_RUNS = 5  # and each is drawn
 _MOST_IN_A_ROW = 6  # panels
-_PAGE_INCHES = 7.2  # the width of two columns of a journal
 _SMALLEST_SHARE = 1e-4  # at most 10,000 elites of an archive are assessed
 
 
@@ -219,7 +218,11 @@ def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Ma
         values = [comparison.values(group, Measure(kind, title)) for group in comparison.groups]
         _boxes(ax, comparison.groups, values, shades)
         _mark_boxes(ax, comparison.groups, marks, kind, None, shades)
-        ax.set(title=title, ylim=(0.0, 1.0 if kind == "coverage" else None))
+        ax.set_title(title)
+        if kind == "coverage":
+            ax.set_ylim(0.0, 1.0)
+        else:
+            from_zero(ax, np.concatenate(values))
         ax.grid(axis="y", alpha=0.25)
     _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.kind in dict(panels) for mark in marks))
 
@@ -296,19 +299,19 @@ def comparison_figures(
     )
     files = []
     rows, _ = _rows_of(len(comparison.settings) + overall)
-    with figure(_PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:
+    with figure(PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:
         draw_best(made, comparison, draw_scenario, overall=overall, marks=marks)
         files.append(save(made, out / f"best_performance.{kind}"))
-    with figure(_PAGE_INCHES, 3.8) as made:
+    with figure(PAGE_INCHES, 3.8) as made:
         draw_niches_and_spread(made, comparison, marks)
         files.append(save(made, out / f"niches_and_spread.{kind}"))
-    with figure(_PAGE_INCHES, 6.8 if logarithmic else 4.2) as made:
+    with figure(PAGE_INCHES, 6.8 if logarithmic else 4.2) as made:
         draw_quality(made, comparison, logarithmic=logarithmic, marks=marks)
         files.append(save(made, out / f"expected_quality.{kind}"))
     # Over time, niches are the runs' own: where they differ, so do their shares.
     for name in ("best_fitness",) if comparison.on else ("best_fitness", "coverage"):
         if all(trial.progress["evaluations"] for group in comparison.groups for trial in group.trials):
-            with figure(_PAGE_INCHES, 5.0) as made:
+            with figure(PAGE_INCHES, 5.0) as made:
                 draw_progress(made, comparison, name)
                 files.append(save(made, out / f"progress_{name}.{kind}"))
     return files

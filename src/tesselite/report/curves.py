@@ -56,17 +56,21 @@ def label_evaluations(ax: Any) -> None:
 def from_zero(ax: Any, values: Any) -> None:
     """Begin the vertical axis at zero if no value is below it; logarithmic if most would lie on zero otherwise.
 
-    Below zero the axis is plain: numbers in full, without an offset beside the axis.
+    If some still lie on zero, the axis begins slightly below, so that they can be seen. Below zero the axis is plain:
+    numbers in full, without an offset beside the axis.
     """
     if ax.get_yscale() == "linear":
         ax.ticklabel_format(axis="y", useOffset=False)
     if not len(values) or values.min() < 0.0:
         return
-    positive = values[values > 0.0]
-    if len(positive) and values.max() > 50.0 * np.median(values):
-        smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * float(values.max()))
+    positive, largest = values[values > 0.0], float(values.max())
+    if len(positive) and largest > 50.0 * np.median(values):
+        smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * largest)
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
-    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.02 * float(values.max())) or None)  # dots on top are not cut
+    top = max(ax.get_ylim()[1], 1.02 * largest) if largest else 1.0  # dots on top are not cut
+    scale = ax.yaxis.get_transform()
+    lowest, height = scale.transform([float(values.min()), top])
+    ax.set_ylim(scale.inverted().transform([-0.02 * height])[0] if lowest < 0.01 * height else 0.0, top)
 
 
 def share_label(direction: Direction) -> str:

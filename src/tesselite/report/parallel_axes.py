@@ -15,6 +15,8 @@ from tesselite.report.principal_axes import most_varied
 
 _AXES_SHOWN = 24
 _LINES_SHOWN = 2000
+_FEW_LINES = 100  # they are drawn thicker
+_LETTER_POINTS = 4.4  # the mean width of a letter of 8 points
 _CORNERS_AS_VECTORS = 10_000  # of lines in SVG and PDF; more are an image, which programs open faster
 _NAMES_SAID = 30
 _LABELS_SHOWN = 20
@@ -39,11 +41,12 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     order = best_on_top(archive, _LINES_SHOWN)
     unit = unit[order][:, chosen]
     x = np.arange(len(chosen), dtype=float) if len(chosen) > 1 else np.array([-0.03, 0.03])  # of one axis, a dash each
+    few = len(order) <= _FEW_LINES
     lines = LineCollection(
         list(np.stack(np.broadcast_arrays(x, unit), axis=2)),
         array=colouring.values[order],
-        linewidths=0.5,
-        alpha=0.5,
+        linewidths=1.0 if few else 0.5,
+        alpha=0.8 if few else 0.5,
         rasterized=unit.size > _CORNERS_AS_VECTORS,
         **colouring.look,
     )
@@ -61,7 +64,8 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     if missing:
         text = f"{len(chosen)} of {len(names)} features are shown"
         text += f", those that vary most; missing: {_listed(missing)}" if features is None else ""
-        ax.set_xlabel(textwrap.fill(text, 110), fontsize=8, parse_math=False)
+        points = ax.get_window_extent().width / ax.figure.dpi * 72.0
+        ax.set_xlabel(textwrap.fill(text, max(20, int(points / _LETTER_POINTS))), fontsize=8, parse_math=False)
     return lines
 
 

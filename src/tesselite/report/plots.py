@@ -81,8 +81,8 @@ def archive(
 
     `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
     (fitness, evaluation, a feature, ...) or a value for each elite in niche order; `cmap`, `vmin` and `vmax` are those
-    of matplotlib. The axes are in the units of the features, so that you can draw on top. With `y_down` the second of
-    two features grows downwards. Returns the axes.
+    of matplotlib. In a column of texts, each text has its own colour. The axes are in the units of the features, so
+    that you can draw on top. With `y_down` the second of two features grows downwards. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
@@ -233,7 +233,10 @@ def expected_quality(
     if not len(values):
         raise ValueError(f"source: expected at least one valid elite in {setting!r}, got none")
     unit = unit_of(values)
-    levels = np.linspace(values.min() / unit, values.max() / unit, _LEVELS)
+    low, high = values.min() / unit, values.max() / unit
+    if low == high:  # a step in the middle
+        low, high = low - 0.05 * (abs(low) or 1.0), high + 0.05 * (abs(high) or 1.0)
+    levels = np.linspace(low, high, _LEVELS)
     for name, _, colour in groups:
         shares = [share(values / unit, levels, direction) for several in chosen[name] for values in several]
         quality = ExpectedQuality(direction, levels, np.array(shares))
@@ -425,8 +428,13 @@ def _listed(source: Any) -> list[Any]:
 
 
 def _axes(ax: Any, inches: tuple[float, float] | None = None) -> Any:
-    """The axes that are given, or those of a new figure, of matplotlib's usual size unless `inches` says otherwise."""
+    """The axes that are given, or those of a new figure, of matplotlib's usual size unless `inches` says otherwise.
+
+    ValueError for anything else, such as a figure or an array of axes.
+    """
     if ax is not None:
+        if not hasattr(ax, "add_collection"):
+            raise ValueError(f"ax: expected axes of matplotlib, got {ax!r:.80}; leave it out for a new figure")
         return ax
     import matplotlib.pyplot as plt
 

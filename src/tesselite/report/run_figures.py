@@ -13,7 +13,7 @@ from tesselite.report.archive_map import painted
 from tesselite.report.curves import MEASURES
 from tesselite.report.niche_changes import draw_growth, draw_pictures, pictures_size
 from tesselite.report.pair_plots import pair_components, pairs_size, pairs_texts
-from tesselite.report.style import LINES, figure, save
+from tesselite.report.style import LINES, PAGE_INCHES, figure, save
 from tesselite.runs.folder import RunFolder, not_linked
 from tesselite.runs.loading import problem_of, run_archive
 from tesselite.search.map_elites import saved_changes
@@ -53,9 +53,10 @@ def plot_run(
     rows = place.read_progress()
     if rows:
         panels = [name for name in MEASURES if any(row[name] is not None for row in rows)]
-        with figure(13.0, 3.4) as made:
-            for ax, name, colour in zip(made.subplots(1, len(panels), squeeze=False)[0], panels, LINES, strict=False):
-                plots.progress(folder, ax, measure=name, color=colour)
+        height = -(-len(panels) // 2)
+        with figure(PAGE_INCHES, 2.6 * height) as made:
+            for at, (name, colour) in enumerate(zip(panels, LINES, strict=False), start=1):
+                ax = plots.progress(folder, made.add_subplot(height, 2, at), measure=name, color=colour)
                 ax.grid(alpha=0.25)
             made.suptitle(f"{plan.problem}, seed {plan.seed}", parse_math=False)
             files.append(save(made, out / f"progress.{kind}"))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+PAGE_INCHES = 7.2  # the width of two columns of a journal
 FITNESS_COLOURS = "viridis"
 EMPTY_NICHE = "#f2f2f2"
 # Okabe and Ito's palette, without yellow, which is hard to see on white.

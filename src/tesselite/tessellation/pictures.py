@@ -23,7 +23,7 @@ _INK = "#22577a"
 _DOT = "#d1495b"
 _MOST_PAIRED = 5  # features in a pair plot
 _MOST_DOTS = 20_000
-_LONGEST_IN_FULL = 1e15  # larger bounds have ticks with powers of ten
+_SHORTEST_IN_FULL, _LONGEST_IN_FULL = 1e-3, 1e15  # smaller and larger bounds have ticks with powers of ten
 
 
 def check_ending(option: str, path: Path) -> None:
@@ -120,7 +120,7 @@ def set_feature_axis(ax: Any, which: str, space: FeatureSpace, feature: int) -> 
         names = [short(label) for label in space.labels[name]]
         getattr(ax, f"set_{which}ticks")(range(len(names)), names, parse_math=False)
     elif scale is None:
-        plain = max(abs(space.low[feature]), abs(space.high[feature])) < _LONGEST_IN_FULL
+        plain = _SHORTEST_IN_FULL <= max(abs(space.low[feature]), abs(space.high[feature])) < _LONGEST_IN_FULL
         ax.ticklabel_format(axis=which, style="plain" if plain else "sci", useOffset=False)
     elif scale.name == "log":
         ax.set(**{f"{which}scale": "log"})
