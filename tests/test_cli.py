@@ -341,7 +341,7 @@ def test_an_error_in_a_users_module_is_told_with_its_place(cli):
         ("fall", ["200 x exception: KeyError", 'raise KeyError("left leg")', "in fall", "KeyError: 'left leg'"]),
         ("three", ["wrong shape: expected (fitness, features) of shapes () and (2,), got () and (3,)"]),
         ("nothing", ["wrong result: expected (fitness, features)", "got None"]),
-        ("nan", ["200 x fitness is NaN or infinite", "look at what it returns"]),
+        ("nan", ["200 x fitness is NaN or infinite", "check what it returns"]),
     ],
 )
 def test_a_run_in_which_everything_fails_shows_the_first_error_in_full(cli, name, told):

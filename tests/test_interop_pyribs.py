@@ -383,5 +383,5 @@ def test_a_data_frame_needs_pyribs(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "ribs.archives", None)
-    with pytest.raises(ImportError, match="pip install"):
+    with pytest.raises(ImportError, match=r"pip install ribs \(or, in a clone: pip install '\.\[interop\]'\)"):
         grid().data(return_type="pandas")

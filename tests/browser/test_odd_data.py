@@ -187,3 +187,13 @@ def test_one_feature(show, browser):
         "document.getElementById('map').getContext('2d').getImageData(0, 0, 600, 300).data.some((v) => v)"
     )
     assert drawn is True
+
+
+def test_the_example_of_wanted_features_is_understood(odd, show, browser):
+    for name in odd[0]:
+        show(name)
+        browser.run(
+            "const e = document.getElementById('nearest'); e.value = e.placeholder; e.dispatchEvent(new Event('change'))"
+        )
+        assert browser.text("nearest-note") == "", browser.value("document.getElementById('nearest').placeholder")
+        assert browser.value("document.querySelector('#elites-table thead').textContent").startswith("distance"), name

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.arrays import Ints
+from tesselite.base.importing import how_to_install
 from tesselite.base.interruption import uninterrupted
 from tesselite.interop.field_store import FieldStore, Values
 
@@ -469,7 +470,7 @@ def _data_frame(fields: Values) -> Any:
     try:
         from ribs.archives import ArchiveDataFrame
     except ImportError:
-        raise ImportError('return_type: "pandas" needs pyribs (pip install "tesselite[interop]")') from None
+        raise ImportError(f'return_type: "pandas" needs pyribs: {how_to_install("ribs", "interop")}') from None
     columns: Values = {}
     for name, values in fields.items():
         if values.ndim > 2:

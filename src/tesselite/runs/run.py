@@ -155,8 +155,8 @@ def run(
     Raises:
         ValueError: For invalid arguments, before anything is done. NothingValid: If the whole first batch fails.
 
-    Ctrl-C finishes the batch. A run in a folder is saved and can be resumed; a run in memory is returned with what it
-    has found, and its `was_interrupted` is True.
+    Ctrl-C finishes the batch; islands return to their last exchange. A run in a folder is saved and can be resumed; a
+    run in memory is returned with what it has found, and its `was_interrupted` is True.
 
     Example:
         >>> import tesselite as tl

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 INITIAL = 1000
 BATCH_SIZE = 200
 
-MILESTONES = 200  # about so many in a run
+MILESTONES = 200  # about this many in a run
 
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
 
@@ -403,11 +403,11 @@ class NothingValid(RuntimeError):
 
 
 def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: int) -> None:
-    """Raise NothingValid if so many evaluations, or the fewer random ones of the beginning, found nothing valid."""
+    """Raise NothingValid if the first batch, or the initial random solutions if fewer, had nothing valid."""
     if len(search.archive) or search.evaluations < min(search.initial, first_batch):
         return
     reasons = ", ".join(f"{n} x {reason}" for reason, n in search.archive.invalid.most_common())
-    error = search.first_error or "The function raised no exception: look at what it returns for evaluate(solutions)."
+    error = search.first_error or "The function raised no exception; check what it returns."
     raise NothingValid(
         f"{problem.name}: none of the first {search.evaluations} evaluations is valid ({reasons}).\n"
         f"If valid solutions are rare, raise batch_size (and initial): the first batch needs one.\n"

@@ -5,7 +5,7 @@
   const short = (name) => (name.length > 40 ? `${name.slice(0, 20)}…${name.slice(-19)}` : name);
   const texts = ({ axis, from = 0, to = 1 }) => axis.ticks(from, to).map((tick) => [(axis.at(tick) - from) / (to - from), axis.tick_text(tick)]);
 
-  // Names in at most so many letters, by what tells them apart: without the words that all begin with (but for the last
+  // Names in at most this many letters, by what tells them apart: without the words that all begin with (but for the last
   // of these: "leg 0" for "duty factor of leg 0"), then by their ends, or by both ends where these are alike.
   Page.labels = (names, most) => {
     const words = names.map((name) => name.split(" "));
