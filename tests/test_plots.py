@@ -167,6 +167,8 @@ def test_sources_and_new_axes(tmp_path, folders):
         assert len(tl.plots.archive(source).collections[0].get_paths()) == 3
     assert plt.get_fignums() == [1, 2, 3]
     assert tl.plots.archive(folders[0], axes()).get_xlabel() == "x"
+    with pytest.raises(ValueError, match=r"none: not a run \(there is no such file or folder\)"):
+        tl.plots.progress(tmp_path / "none", axes())
     with pytest.raises(ValueError, match="source: expected an archive, a run, a file or the folder of a run, got 3"):
         tl.plots.archive(3, axes())
 
@@ -265,6 +267,22 @@ def test_best_performance_in_each_setting(folders):
     assert [len(found) for found in dots] == [2, 1, 2, 0, 1, 0]  # of one run no elite is valid at night
     assert sorted(dots[0])[0] == min(tl.Archive.load(folder).best_fitness for folder in folders)
     assert [text.get_text() for text in ax.texts] == ["not computed", "1 of 2 failed", "not computed"]
+
+
+def test_populations_are_drawn_in_niches():
+    @tl.problem(solutions=tl.Box(3, 0, 1), features={"a": None, "b": (0, None)})
+    def unbounded(x):
+        return -x.var(), (1000 * x[0], x[1])
+
+    run = tl.run(unbounded, tessellation=tl.dns(30), evaluations=600, initial=200, seed=1)
+    ax = tl.plots.archive(run, axes())
+    assert 500 < ax.get_xlim()[1] <= 1000
+    assert 5 < len(ax.collections[0].get_paths()) <= 30
+    (lines,) = tl.plots.parallel_axes(run, axes()).collections
+    assert 0.0 <= np.min(lines.get_segments()) < np.max(np.array(lines.get_segments())[..., 1]) <= 1.0
+    assert len(tl.plots.expected_quality(run, axes()).lines) == 1
+    with pytest.raises(ValueError, match="source: expected niches, got an archive without any"):
+        tl.plots.niches(run, axes())
 
 
 def test_niches(tmp_path):

@@ -193,7 +193,8 @@ def test_the_example_of_wanted_features_is_understood(odd, show, browser):
     for name in odd[0]:
         show(name)
         browser.run(
-            "const e = document.getElementById('nearest'); e.value = e.placeholder; e.dispatchEvent(new Event('change'))"
+            "const e = document.getElementById('nearest'); e.value = e.placeholder;"
+            " e.dispatchEvent(new Event('change'))"
         )
         assert browser.text("nearest-note") == "", browser.value("document.getElementById('nearest').placeholder")
         assert browser.value("document.querySelector('#elites-table thead').textContent").startswith("distance"), name

@@ -104,7 +104,8 @@ def add_corner_bar(axes: Any, shown: Any, colouring: Colouring) -> None:
     corner.locator_params(axis="x", nbins=4 if wide and not _are_small(axes) else 2)
     if _are_small(axes):
         corner.tick_params(labelsize=_SMALL_FONT)
-        corner.xaxis.label.set_size(_SMALL_FONT)
+        for text in (corner.xaxis.label, corner.xaxis.get_offset_text()):
+            text.set_size(_SMALL_FONT)
 
 
 def pairs_texts(archive: Archive, components: Components) -> tuple[str, str]:

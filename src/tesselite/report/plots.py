@@ -18,6 +18,7 @@ from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
 from tesselite.archive.figures import best_of
 from tesselite.assessment.expected_quality import ExpectedQuality, share
+from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment
 from tesselite.problems import by_name, is_built_in
 from tesselite.problems.problem import TRAINING
@@ -82,7 +83,8 @@ def archive(
     `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
     (fitness, evaluation, a feature, ...) or a value for each elite in niche order; `cmap`, `vmin` and `vmax` are those
     of matplotlib. In a column of texts, each text has its own colour. The axes are in the units of the features, so
-    that you can draw on top. With `y_down` the second of two features grows downwards. Returns the axes.
+    that you can draw on top. With `y_down` the second of two features grows downwards. A population without niches is
+    drawn in a CVT of as many niches as it has solutions. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
@@ -90,7 +92,7 @@ def archive(
     >>> ax.get_xlabel()
     'x0'
     """
-    shown = _archive_of(source)
+    shown = _in_niches(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     ax = _axes(ax)
     if shown.tessellation.space.n > 2:
@@ -118,7 +120,7 @@ def parallel_axes(
     `features` are the axes, in this order; by default all, or the 24 that vary most. At most 2,000 elites are drawn,
     evenly sampled from worst to best. The other arguments are those of `archive`.
     """
-    shown = _archive_of(source)
+    shown = _in_niches(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     ax = _axes(ax)
     drawn = draw_parallel(ax, shown, colouring, features)
@@ -142,7 +144,7 @@ def pairs(
     The panels take the place of `ax`; returns them, shape (c, c). The diagonal counts elites. The other arguments are
     those of `archive`. ValueError for fewer than three elites, or if all have the same features.
     """
-    shown = _archive_of(source)
+    shown = _in_niches(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     components = pair_components(shown)
     if components is None:
@@ -327,6 +329,12 @@ def _archive_of(source: Any) -> Archive:
     raise ValueError(f"source: expected an archive, a run, a file or the folder of a run, got {source!r:.80}")
 
 
+def _in_niches(source: Any) -> Archive:
+    """The archive of a source; a population in a CVT of as many niches as it has solutions."""
+    found = _archive_of(source)
+    return found if found.has_niches or not len(found) else in_niches(found, len(found))
+
+
 def _archive_of_run(folder: Path) -> Archive:
     """Its archive, with the titles of features if the problem is one of ours; a user's is not imported for them."""
     name = RunFolder.open(folder).read().plan.problem
@@ -346,8 +354,13 @@ def _tessellation_of(source: Any) -> Tessellation:
         try:
             return load_tessellation(Path(source))
         except ValueError:
-            return Archive.load(Path(source)).tessellation
-    return _archive_of(source).tessellation
+            pass  # it may be an archive
+    found = _archive_of(source)
+    if not found.has_niches:
+        raise ValueError(
+            "source: expected niches, got an archive without any; tesselite.plots.archive draws its elites"
+        )
+    return found.tessellation
 
 
 def _progress_of(source: Any) -> Columns:

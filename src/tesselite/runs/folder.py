@@ -170,7 +170,8 @@ class RunFolder:
         """The folder of an existing run; ValueError if there is none."""
         folder = cls(path)
         if not folder.settings_file.exists():
-            raise ValueError(f"{path}: not a run (expected a folder with settings.json)")
+            why = "expected a folder with settings.json" if path.exists() else "there is no such file or folder"
+            raise ValueError(f"{path}: not a run ({why})")
         return folder
 
     def __enter__(self) -> RunFolder:
