@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tesselite.assessment.comparison import Comparison, Group, Measure
-from tesselite.assessment.expected_quality import histogram
+from tesselite.assessment.expected_quality import even_levels, histogram
 from tesselite.assessment.folder_comparison import check_comparable, compare_folders
 from tesselite.assessment.metrics import Metrics
 from tesselite.assessment.trial import Trial
@@ -488,3 +488,23 @@ def test_command_line(runs):
     assert run(app, [*command, "--names", "one"]).exit_code != 0
     assert "two that differ" in str(run(app, [*command, "--names", "one,one"]).exception)
     assert "finite" in str(run(app, ["assess", "fine-0", "--share", "nan"]).exception)
+
+
+def test_equal_fitness_has_a_step_of_expected_quality(tmp_path, monkeypatch):
+    (tmp_path / "flat_problem.py").write_text(
+        "import tesselite as tl\n\n\n"
+        "@tl.problem(solutions=tl.Box(1, 0, 1), features={'a': (0, 1)})\n"
+        "def flat(x):\n    return 5.0, x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from flat_problem import flat
+
+    from tesselite.runs.run import run
+
+    for name in ("a", "b"):
+        run(flat, grid=4, evaluations=100, initial=50, seed=1, out=tmp_path / name)
+    comparison, _ = compare_folders({"a": [tmp_path / "a"], "b": [tmp_path / "b"]})
+    shares = comparison.quality(comparison.group("a"), ["training"]).median
+    assert (shares[0], shares[-1]) == (1, 0)
+    largest = np.finfo(np.float64).max
+    assert np.isfinite(even_levels(largest, largest, 3)).all()

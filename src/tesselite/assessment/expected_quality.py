@@ -48,6 +48,15 @@ def _checked_levels(levels: Any) -> Floats:
     return edges
 
 
+def even_levels(low: float, high: float, n: int) -> Floats:
+    """`n` even levels from low to high, or around both if they are equal, so that the step there is seen."""
+    if low == high:
+        middle, most = float(low), float(np.finfo(np.float64).max)  # unlike NumPy's, these overflow silently
+        margin = 0.05 * (abs(middle) or 1.0)
+        low, high = max(middle - margin, -most), min(middle + margin, most)
+    return np.linspace(low, high, n)
+
+
 def histogram(fitness: Any, levels: Any) -> Ints:
     """How many values lie up to levels[0], above it and up to levels[1], ..., and above the last: (m + 1,) counts.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tesselite.assessment.common_niches import common_niches
 from tesselite.assessment.comparison import Comparison, Group, Measure
+from tesselite.assessment.expected_quality import even_levels
 from tesselite.assessment.scenarios import HERE, Evaluating, assess_run
 from tesselite.assessment.trial import summarise_run
 from tesselite.problems.problem import TRAINING
@@ -77,8 +78,7 @@ def compare_folders(
     pooled = np.concatenate([one[np.isfinite(one)] for one in values])
     if not len(pooled):
         raise ValueError("runs: expected at least one valid solution in one of the settings, found none")
-    low, high = float(pooled.min()), float(pooled.max())
-    even = np.linspace(low, high, _LEVELS + 1) if high > low else np.array([low])
+    even = even_levels(float(pooled.min()), float(pooled.max()), _LEVELS + 1)
     levels = np.unique(np.concatenate([even, np.asarray(shares, dtype=np.float64)]))
     made = tuple(
         Group(

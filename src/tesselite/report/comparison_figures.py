@@ -220,7 +220,7 @@ def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Ma
         _mark_boxes(ax, comparison.groups, marks, kind, None, shades)
         ax.set_title(title)
         if kind == "coverage":
-            ax.set_ylim(0.0, 1.0)
+            ax.set_ylim(0.0, 1.02)
         else:
             from_zero(ax, np.concatenate(values))
         ax.grid(axis="y", alpha=0.25)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.archive.evaluation import Direction
 from tesselite.archive.figures import best_of
-from tesselite.assessment.expected_quality import ExpectedQuality, share
+from tesselite.assessment.expected_quality import ExpectedQuality, even_levels, share
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment
 from tesselite.problems import by_name, is_built_in
@@ -235,10 +235,7 @@ def expected_quality(
     if not len(values):
         raise ValueError(f"source: expected at least one valid elite in {setting!r}, got none")
     unit = unit_of(values)
-    low, high = values.min() / unit, values.max() / unit
-    if low == high:  # a step in the middle
-        low, high = low - 0.05 * (abs(low) or 1.0), high + 0.05 * (abs(high) or 1.0)
-    levels = np.linspace(low, high, _LEVELS)
+    levels = even_levels(values.min() / unit, values.max() / unit, _LEVELS)
     for name, _, colour in groups:
         shares = [share(values / unit, levels, direction) for several in chosen[name] for values in several]
         quality = ExpectedQuality(direction, levels, np.array(shares))
