@@ -62,11 +62,12 @@ def from_zero(ax: Any, values: Any) -> None:
         ax.ticklabel_format(axis="y", useOffset=False)
     if not len(values) or values.min() < 0.0:
         return
-    positive = values[values > 0.0]
+    positive, room = values[values > 0.0], 1.02
     if len(positive) and values.max() > 50.0 * np.median(values):
         smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * float(values.max()))
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
-    ax.set_ylim(0.0, max(ax.get_ylim()[1], 1.02 * float(values.max())) or None)  # dots on top are not cut
+        room = 2.0
+    ax.set_ylim(0.0, max(ax.get_ylim()[1], room * float(values.max())) or None)  # dots on top are not cut
 
 
 def share_label(direction: Direction) -> str:
