@@ -219,7 +219,7 @@ class Hardest(Statement):
         bests = [np.array(list(one.values())).T for one in found]
         hard = rank(bests)
         order = np.argsort(-hard, kind="stable")
-        hardest = (Value(self.by, ", ".join(names[i] for i in order[:n])),)
+        hardest = (Value(self.by, " and ".join(names[i] for i in order[:n])),)
         grounds = ", ".join(f"{names[i]} {shown(float(hard[i]))}" for i in order[: n + 2])
         if min(map(len, bests)) < _RANKED_RUNS:
             return Finding(None, hardest, f"{grounds} (fewer than {_RANKED_RUNS} runs)")
