@@ -47,13 +47,13 @@ def test_what_agrees_and_why_the_rest_is_undecided():
     few = replace(made, groups=tuple(replace(g, trials=g.trials[:3]) for g in made.groups))
     gone = replace(made, groups=tuple(group for group in made.groups if group.name != "cvt-36d"))
     told = verdicts_in_words({"Hexapod": judge(study, made)})
-    assert "**Agrees** (12)" in told
-    assert "  - CVT-MAP-Elites scales significantly better (3 of 4 hold, 1 fail)" in told
+    assert told.startswith("- **Agrees** (12). Hexapod: ")
+    assert "CVT-MAP-Elites scales significantly better (3 of 4 hold, 1 fail)" in told
     assert "Undecided" not in told
-    assert "there are fewer runs than an interval needs** (15)" in verdicts_in_words({"Hexapod": judge(study, few)})
-    assert "some of the pairs have no runs yet**" in verdicts_in_words({"Hexapod": judge(study, gone)})
+    assert "there are fewer runs than an interval needs (15)" in verdicts_in_words({"Hexapod": judge(study, few)})
+    assert "some of the pairs have no runs yet (" in verdicts_in_words({"Hexapod": judge(study, gone)})
     short = judge(study, comparison(scaled(study, evaluations=1000), AS_IN_THE_PAPER["hexapod"]))
-    assert verdicts_in_words({"Hexapod": short}).endswith("or other settings** (15)\n\n- Hexapod: 15")
+    assert verdicts_in_words({"Hexapod": short}).endswith("or other settings (15): Hexapod 15.")
     assert {runs_in_words(study, one) for one in short} == {"12 of 1,000"}
 
 

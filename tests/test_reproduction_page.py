@@ -57,7 +57,7 @@ def test_a_few_trials(tool, tmp_path, monkeypatch):
     as_good = "In 6D MAP-Elites finds about as good a gait as CVT-MAP-Elites."
     assert claims[as_good] == ["", "MAP-Elites 6D: 0.43; CVT-MAP-Elites 6D: 0.46 m/s", "1", "underpowered"]
     assert claims["CVT-MAP-Elites scales significantly better."][2:] == ["2 of 2,000,000", "other budget"]
-    assert "- Hexapod locomotion: 14" in tool.summary()  # of another budget
+    assert "or other settings (14): Hexapod locomotion 14." in tool.summary()
     hexapod = next(row for row in rows(tool.state()) if row[0] == "Hexapod locomotion")
     assert hexapod[3] == "0 to 1"
     section = tool.study_section("hexapod")

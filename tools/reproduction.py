@@ -111,8 +111,8 @@ def summary() -> str:
     counts = Counter(one.verdict for claims in judged.values() for one in claims)
     head = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS)
     table = Table(["claim", "paper", "ours", "runs", "verdict"], rows).to_markdown()
-    parts = [f"Verdicts on {sum(counts.values())} claims: {head}.", verdicts_in_words(judged), _inside(), _RUNS, table]
-    return "\n\n".join(part for part in parts if part)
+    said = "\n".join(part for part in (verdicts_in_words(judged), _inside()) if part)
+    return f"Verdicts on {sum(counts.values())} claims: {head}.\n\n{said}\n\n{_RUNS}\n\n{table}"
 
 
 _RUNS = (
@@ -130,7 +130,7 @@ def _inside() -> str:
             parts += [f"{label} {held} of {n}" for label, (held, n) in inside.items()]
     if not parts:
         return ""
-    return f"The paper's **numbers** within our 95 % intervals, where there are four runs or more: {', '.join(parts)}."
+    return f"- The paper's **numbers** in our 95 % intervals, where there are four runs or more: {', '.join(parts)}."
 
 
 def state() -> str:

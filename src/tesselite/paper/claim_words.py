@@ -111,25 +111,32 @@ def _why(one: Judged) -> str:
 
 def verdicts_in_words(studies: Mapping[str, Iterable[Judged]]) -> str:
     """What agrees, what does not, and what is undecided and why; `studies` are by title."""
-    heads: dict[str, dict[str, list[Judged]]] = {}
+    decided: dict[str, dict[str, list[Judged]]] = {}
+    undecided: dict[str, dict[str, list[Judged]]] = {}
     for title, claims in studies.items():
         for one in claims:
-            undecided = one.verdict in (OTHER_BUDGET, UNDERPOWERED)
-            head = f"Undecided: {_why(one)}" if undecided else one.verdict.capitalize()
-            heads.setdefault(head, {}).setdefault(title, []).append(one)
+            if one.verdict in (OTHER_BUDGET, UNDERPOWERED):
+                undecided.setdefault(_why(one), {}).setdefault(title, []).append(one)
+            else:
+                decided.setdefault(one.verdict, {}).setdefault(title, []).append(one)
     lines = []
-    for head in sorted(heads, key=lambda head: (head.startswith("Undecided"), head.endswith(_OTHER), head)):
-        titles = heads[head]
-        lines += ["", f"**{head}** ({sum(map(len, titles.values()))})", ""]
-        for title, claims in titles.items():
-            if head.endswith(_OTHER):
-                lines.append(f"- {title}: {len(claims)}")
-                continue
-            lines.append(f"- {title}")
-            for one in claims:
-                tally = "" if one.verdict == AGREES or not one.complete else f" ({one.tally()})"
-                lines.append(f"  - {one.claim.text.rstrip('.')}{tally}")
-    return "\n".join(lines).strip()
+    for verdict, titles in sorted(decided.items()):
+        parts = (f"{title}: {'; '.join(map(_in_short, claims))}." for title, claims in titles.items())
+        lines.append(f"- **{verdict.capitalize()}** ({_count(titles)}). {' '.join(parts)}")
+    if undecided:
+        lines.append(f"- **Undecided** ({sum(map(_count, undecided.values()))}), because")
+    for why, titles in sorted(undecided.items(), key=lambda item: (item[0] == _OTHER, item[0])):
+        parts = (f"{title} {len(claims)}" for title, claims in titles.items())
+        lines.append(f"  - {why} ({_count(titles)}): {'; '.join(parts)}.")
+    return "\n".join(lines)
+
+
+def _count(titles: Mapping[str, list[Judged]]) -> int:
+    return sum(map(len, titles.values()))
+
+
+def _in_short(one: Judged) -> str:
+    return one.claim.text.rstrip(".") + ("" if one.verdict == AGREES else f" ({one.tally()})")
 
 
 def numbers_by_pair(study: Study, comparison: Comparison) -> Table | None:
