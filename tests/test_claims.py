@@ -317,6 +317,14 @@ def test_claims_are_not_judged_at_other_settings():
         assert f"{name} {value} instead of" in told
 
 
+def test_options_of_the_problem_are_told_once_for_all_descriptors():
+    study = STUDIES["maze"]()
+    square = replace(study, pairs=tuple(replace(p, problem=p.problem.partition(",")[0]) for p in study.pairs))
+    (told, _) = other_settings(square, comparison(square, AS_IN_THE_PAPER["maze"]))
+    options = "options of the problem none instead of layout=round,after_hit=stick"
+    assert told == f"Not the study's own settings: {options}."
+
+
 def test_pairs_without_trials_leave_claims_undecided():
     study = STUDIES["maze"]()
     few = comparison(study, AS_IN_THE_PAPER["maze"])

@@ -90,8 +90,13 @@ def judge(study: Study, comparison: Comparison | None, *, as_released: bool = Fa
 def differences(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """The settings of a trial that are not those wanted; another random stream of the CVT does not count."""
     names = sorted({*settings, *wanted} - {"cvt_draws"})
-    names = [name for name in names if settings.get(name) != wanted.get(name)]
-    return [f"{name} {shown(settings.get(name))} instead of {shown(wanted.get(name))}" for name in names]
+    found = {name: (settings.get(name), wanted.get(name)) for name in names if settings.get(name) != wanted.get(name)}
+    if "problem" in found:
+        (base, _, ours), (wanted_base, _, theirs) = (str(problem).partition(",") for problem in found["problem"])
+        if base == wanted_base:  # the same for all descriptors
+            del found["problem"]
+            found["options of the problem"] = (ours or "none", theirs or "none")
+    return [f"{name} {shown(ours)} instead of {shown(theirs)}" for name, (ours, theirs) in found.items()]
 
 
 def paper_figures(study: str, claim: Claim) -> str:
