@@ -15,6 +15,7 @@ import argparse
 import csv
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from tesselite.assessment.metrics import spread
 from tesselite.paper.maze import PAPER
 from tesselite.problems.maze_navigation import Maze, Mutation, Networks, Robot, maze
 from tesselite.search.map_elites import MapElites, batches
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.grid import GridTessellation
 
@@ -34,7 +36,7 @@ SAMPLES = 100_000
 def problem_of(condition: str, descriptor: str) -> Maze:
     """The maze of a condition: a layout, then changes by name."""
     layout, *changes = condition.split("+")
-    world, robot, mutation = {"layout": layout}, {}, {}
+    world, robot, mutation, early = {"layout": layout}, {}, {}, False
     for change in changes:
         name, number = re.fullmatch(r"([a-z]+)([0-9.]*)", change).groups()
         if name in ("opening", "wall"):
@@ -51,9 +53,17 @@ def problem_of(condition: str, descriptor: str) -> Maze:
             mutation |= {"weight": float(number), "bias": float(number)}
         elif name == "rewire":
             mutation["rewire"] = float(number)
+        elif name == "early":  # the descriptor's points, by half an interval
+            early = True
         else:
             raise ValueError(f"condition: no change is called {name!r}")
-    return maze(descriptor, robot=Robot(**robot), networks=Networks(mutation=Mutation(**mutation)), **world)
+    problem = maze(descriptor, robot=Robot(**robot), networks=Networks(mutation=Mutation(**mutation)), **world)
+    if early:
+        problem.times = problem.times - problem.times[0] // 2
+        sampler = replace(problem.features.sampler, times=tuple(problem.times.tolist()))
+        bounds = {f"{axis}{time}": (0.0, 1000.0) for time in problem.times for axis in "xy"}
+        problem.features = FeatureSpace(bounds, sampler=sampler)
+    return problem
 
 
 def niches_of(problem: Maze, descriptor: str, kind: str):

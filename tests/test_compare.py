@@ -294,7 +294,7 @@ def test_numbers_of_others_are_marked_beside_ours():
         Mark("a", Measure("share", "", x=1.0, pooled=True), 0.25),
         Mark("b", Measure("share", "", x=2.0, pooled=True), 0.0),
         Mark("a", Measure("best", "", "training"), 3.5),
-        Mark("a", Measure("best", "", average=True), 9.0),  # of no setting: nowhere to be drawn
+        Mark("a", Measure("best", "", average=True), 2.0),
     ]
 
     def diamonds(ax):
@@ -305,7 +305,8 @@ def test_numbers_of_others_are_marked_beside_ours():
         assert [diamonds(ax) for ax in made.axes] == [[(2, 0.7)], []]
     with figure() as made:
         draw_best(made, comparison, marks=marks)
-        assert [diamonds(ax) for ax in made.axes] == [[(1, 3.5)], [], []]
+        assert [diamonds(ax) for ax in made.axes] == [[(1, 3.5)], [], [], [(1, 2.0)]]
+        assert made.axes[3].get_title() == "mean of the 2"
     with figure() as made:
         draw_quality(made, comparison, logarithmic=True, marks=marks)
         assert [diamonds(ax) for ax in made.axes] == [[], [(1.0, 0.25), (2.0, 0.0)], [], [(1.0, 0.25)]]
@@ -328,6 +329,24 @@ def test_niches_and_spread_has_two_panels():
     with figure() as made:
         draw_niches_and_spread(made, Comparison(groups()))
         assert [ax.get_title() for ax in made.axes] == ["Share of filled niches", "Spread of elites"]
+
+
+def test_shares_near_zero_are_shown_again_and_no_mark_or_dot_is_cut():
+    runs = {"a": 0.001, "b": 1.0}
+    made_of = [Group(n, n, (trial(n, 0, {"training": [400.0]}, coverage=c, direction="min"),)) for n, c in runs.items()]
+    few = trial("c", 0, {"training": [0.001]}, direction="min")
+    comparison = Comparison((*made_of, *(Group(name, name, (few,)) for name in "cde")))
+    with figure() as made:
+        draw_niches_and_spread(made, comparison, [Mark("a", Measure("spread", ""), 0.9)], logarithmic=True)
+        plain, again, spread = made.axes
+        assert [ax.get_yscale() for ax in made.axes] == ["linear", "log", "linear"]
+        assert again.get_ylim()[0] < 0.001
+        assert min(plain.get_ylim()[1], again.get_ylim()[1]) > 1.0
+        assert spread.get_ylim()[1] > 0.9
+    with figure() as made:
+        draw_best(made, comparison)
+        assert made.axes[0].get_yscale() == "symlog"
+        assert made.axes[0].get_ylim()[1] >= 800.0  # a whole dot above the largest
 
 
 @pytest.mark.parametrize("kind", [pytest.param("png", marks=pytest.mark.slow), "svg", "pdf"])

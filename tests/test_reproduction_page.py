@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -41,6 +43,7 @@ def test_no_trials_at_all(tool, tmp_path, monkeypatch):
     assert tool.study_section("maze") == "No trials yet."
     assert [row[3] for row in rows(tool.state())[2:]] == ["0"] * len(STUDIES)
     assert tool.appendix() == "None."
+    assert len(rows(tool.released_effects())) == len(rows(tool.hexapod_speeds())) == 2  # heads alone
 
 
 def test_a_few_trials(tool, tmp_path, monkeypatch):
@@ -50,11 +53,30 @@ def test_a_few_trials(tool, tmp_path, monkeypatch):
     shutil.copytree(HOME / "results/hexapod-short/trials", tmp_path / "hexapod-short/trials")
     monkeypatch.setattr(tool, "RESULTS", tmp_path)
     monkeypatch.setattr(tool, "HOME", tmp_path)
-    verdicts = {row[0]: row[3:5] for row in rows(tool.summary())}
+    claims = {row[0]: row[1:] for row in rows(tool.summary())}
     as_good = "In 6D MAP-Elites finds about as good a gait as CVT-MAP-Elites."
-    assert verdicts[as_good] == ["1 x 15,010,200", "underpowered"]
-    assert verdicts["CVT-MAP-Elites scales significantly better."] == ["2 x 2,000,000", "other budget"]
+    assert claims[as_good] == ["", "MAP-Elites 6D: 0.43; CVT-MAP-Elites 6D: 0.46 m/s", "1", "underpowered"]
+    assert claims["CVT-MAP-Elites scales significantly better."][2:] == ["2 of 2,000,000", "other budget"]
+    assert "or other settings (14): Hexapod locomotion 14." in tool.summary()
     hexapod = next(row for row in rows(tool.state()) if row[0] == "Hexapod locomotion")
     assert hexapod[3] == "0 to 1"
-    assert "2 pairs with 1 run of 15,010,200 evaluations" in tool.study_section("hexapod")
+    section = tool.study_section("hexapod")
+    assert "2 pairs, 1 run each of 15,010,200 evaluations" in section
+    assert f"- **{as_good}** (V-B, Fig. 6A) *underpowered*; runs: 1." in section
+    assert "*other budget*; runs: 2 of 2,000,000." in section  # as in the summary
     assert "### Hexapod locomotion, `hexapod-short`" in tool.appendix()
+
+
+def test_effects_of_the_released_rules(tool):
+    """One row by hand: the share that grids fill in 10D, by the paper's text and with the released code's cells."""
+    found = {}
+    for name in ("grid-10d", "grid-10d-released"):
+        files = (HOME / "results/maze/trials" / name).glob("*.json")
+        found[name] = [json.loads(file.read_text())["metrics"]["coverage"] for file in files]
+    row = next(
+        row for row in rows(tool.released_effects()) if row[:2] == ["MAP-Elites 10D, released cells", "filled niches"]
+    )
+    assert row[2] == "0.09"
+    for cell, values in zip(row[3:5], found.values(), strict=True):
+        assert float(cell) == pytest.approx(median(values), rel=0.005)
+    assert row[6] == ", ".join(str(len(values)) for values in found.values())

@@ -128,10 +128,10 @@ CLAIMS = {
     "k = 500 and k = 5000": median_scenario(lambda t: bests(t, *scenarios(t))),
     "share within 100 units is higher": median_scenario(lambda t: shares(t, 100.0, scenarios(t))),
     "1.7 to 2.1 times faster": lambda t: np.mean(bests(t, *scenarios(t))),
-    "6D descriptor it is slightly better": lambda t: t["metrics"]["best_fitness"] * unit(t),
+    "6D descriptor the best speed": lambda t: t["metrics"]["best_fitness"] * unit(t),
     "Undamaged, k = 100,000": lambda t: bests(t, "training")[0],
     "share above 0.2 m/s is larger with smaller k": lambda t: shares(t, 0.2, ["training"])[0],
-    "Damaged, the norms do not differ": lambda t: np.mean(bests(t, *scenarios(t))),
+    "norms do not differ significantly in the best speed": lambda t: np.mean(bests(t, *scenarios(t))),
 }
 
 

@@ -37,17 +37,29 @@ def share(x: float, setting: str | None = None) -> Measure:
 
 
 @dataclass(frozen=True)
+class Value:
+    """What was found for a pair, or by a ranking; `measure` is None where it counts or ranks."""
+
+    name: str
+    value: float | str
+    measure: Measure | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} {shown(self.value)}"
+
+
+@dataclass(frozen=True)
 class Finding:
-    """Whether a statement holds (None: undecided), its numbers, and further evidence."""
+    """Whether a statement holds (None: undecided), its values, and the evidence: an interval or other grounds."""
 
     holds: bool | None
-    numbers: tuple[str, ...]
+    values: tuple[Value, ...]
     grounds: str = ""
 
     @property
     def figures(self) -> str:
         """All of it."""
-        return ": ".join(part for part in (", ".join(self.numbers), self.grounds) if part)
+        return ": ".join(part for part in (", ".join(map(str, self.values)), self.grounds) if part)
 
 
 class NoTrials(LookupError):
@@ -94,18 +106,18 @@ class Statement(ABC):
         try:
             return self._decide(evidence)
         except NoTrials as error:
-            return Finding(None, (str(error),))
+            return Finding(None, (), str(error))
 
     @abstractmethod
     def _decide(self, evidence: Evidence) -> Finding: ...
 
 
-def _finding(interval: tuple[float, float], low: float, high: float, numbers: tuple[str, ...], what: str) -> Finding:
+def _finding(interval: tuple[float, float], low: float, high: float, values: tuple[Value, ...], what: str) -> Finding:
     inside = (low == -inf or low < interval[0]) and (high == inf or interval[1] < high)
     outside = (low != -inf and interval[1] <= low) or (high != inf and interval[0] >= high)
     holds = True if inside else False if outside else None
     told = "unknown, too few runs" if interval == (-inf, inf) else "[{}, {}]".format(*map(shown, interval))
-    return Finding(holds, numbers, f"{what} {told}")
+    return Finding(holds, values, f"{what} {told}")
 
 
 @dataclass(frozen=True)
@@ -119,14 +131,16 @@ class Contrast(Statement):
 
     def _decide(self, evidence: Evidence) -> Finding:
         a, b = (evidence.values(pair, self.measure) for pair in self.pairs)
-        numbers = tuple(f"{evidence.name(pair)} {shown(median(v))}" for pair, v in zip(self.pairs, (a, b), strict=True))
+        values = tuple(
+            Value(evidence.name(pair), median(v), self.measure) for pair, v in zip(self.pairs, (a, b), strict=True)
+        )
         if not self.ratio:
-            return _finding(shift_interval(a, b), self.low, self.high, numbers, "difference")
+            return _finding(shift_interval(a, b), self.low, self.high, values, "difference")
         with np.errstate(divide="ignore"):
-            low, high = shift_interval(*(np.log(np.maximum(values, 0.0)) for values in (a, b)))
+            low, high = shift_interval(*(np.log(np.maximum(v, 0.0)) for v in (a, b)))
         if (low, high) != (-inf, inf):
             low, high = float(np.exp(low)), float(np.exp(high))
-        return _finding((low, high), self.low, self.high, numbers, "ratio")
+        return _finding((low, high), self.low, self.high, values, "ratio")
 
 
 def above(first: str, second: str, measure: Measure, by: float = 0.0) -> Contrast:
@@ -154,8 +168,8 @@ class Below(Statement):
     def _decide(self, evidence: Evidence) -> Finding:
         values = evidence.values(self.pairs[0], self.measure)
         where = "" if self.measure.setting is None else f" in {self.measure.setting}"
-        numbers = (f"{evidence.name(self.pairs[0])}{where} {shown(median(values))}",)
-        return _finding(median_interval(values), -inf, self.level, numbers, "median")
+        middle = Value(evidence.name(self.pairs[0]) + where, median(values), self.measure)
+        return _finding(median_interval(values), -inf, self.level, (middle,), "median")
 
 
 @dataclass(frozen=True)
@@ -169,7 +183,7 @@ class Most(Statement):
         n, held, fell = len(found), found.count(True), found.count(False)
         holds = True if 2 * held > n else False if 2 * fell >= n else None
         names = ", ".join(map(evidence.name, self.pairs))
-        return Finding(holds, (f"{names} {held} of {n}",), f"{n - held - fell} undecided")
+        return Finding(holds, (Value(names, f"{held} of {n}"),), f"{n - held - fell} undecided")
 
 
 @dataclass(frozen=True)
@@ -178,7 +192,7 @@ class OneElite(Statement):
 
     def _decide(self, evidence: Evidence) -> Finding:
         ends = evidence.values(self.pairs[0], Measure("filled", "")) == 1
-        return Finding(bool(ends.all()), (f"{evidence.name(self.pairs[0])} {ends.sum()} of {len(ends)} runs",))
+        return Finding(bool(ends.all()), (Value(evidence.name(self.pairs[0]), f"{ends.sum()} of {len(ends)} runs"),))
 
 
 RANKINGS: dict[str, Callable[[Sequence[Floats]], Floats]] = {
@@ -205,17 +219,17 @@ class Hardest(Statement):
         bests = [np.array(list(one.values())).T for one in found]
         hard = rank(bests)
         order = np.argsort(-hard, kind="stable")
-        numbers = (f"{self.by} {', '.join(names[i] for i in order[:n])}",)
+        hardest = (Value(self.by, " and ".join(names[i] for i in order[:n])),)
         grounds = ", ".join(f"{names[i]} {shown(float(hard[i]))}" for i in order[: n + 2])
         if min(map(len, bests)) < _RANKED_RUNS:
-            return Finding(None, numbers, f"{grounds} (fewer than {_RANKED_RUNS} runs)")
+            return Finding(None, hardest, f"{grounds} (fewer than {_RANKED_RUNS} runs)")
         rng = np.random.default_rng(0)
         drawn = rank([table[rng.integers(0, len(table), (_RANKINGS_DRAWN, len(table)))] for table in bests])
         wanted = np.isin(np.argsort(-drawn, axis=-1, kind="stable")[:, :n], [names.index(s) for s in self.scenarios])
         first = float(wanted.all(axis=-1).mean())
         holds = True if first >= LEVEL else False if first <= 1.0 - LEVEL else None
         grounds += f" ({' and '.join(self.scenarios)} first in {100 * first:.0f} % of resamples)"
-        return Finding(holds, numbers, grounds)
+        return Finding(holds, hardest, grounds)
 
 
 @dataclass(frozen=True)

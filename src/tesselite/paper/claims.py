@@ -20,14 +20,20 @@ CLAIMS = {study: _CLAIMS[study] for study in STUDIES if study in _CLAIMS}
 class Judged:
     """A claim with its verdict and the findings of its statements.
 
-    `runs` are those of its pairs, with their evaluations; it is `complete` if all of the pairs have some.
+    `runs` counts those of each of its pairs, in order, and `evaluations` are theirs; it is `complete` if all pairs have
+    some.
     """
 
     claim: Claim
     verdict: str
     findings: tuple[Finding, ...]
-    runs: str
-    complete: bool
+    runs: tuple[int, ...]
+    evaluations: tuple[int, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pairs have runs."""
+        return all(self.runs)
 
     def tally(self) -> str:
         """How many statements hold, fail and are undecided."""
@@ -36,21 +42,19 @@ class Judged:
         told = [f"{count} {what}" for what, count in others.items() if count]
         return ", ".join([f"{holds.count(True)} of {len(holds)} hold", *told])
 
-    def numbers(self, most: int) -> str:
-        """The numbers that the claim is about; if there are too many, how many statements hold."""
-        numbers = list(dict.fromkeys(number for finding in self.findings for number in finding.numbers))
-        return ", ".join(numbers) if len(numbers) <= most else self.tally()
+    def decisive(self, most: int) -> list[Finding]:
+        """All findings, or at most this many, those against the claim first."""
+        if len(self.findings) <= most:
+            return list(self.findings)
+        return sorted(self.findings, key=lambda finding: (finding.holds is not False, finding.holds is True))[:most]
 
     def figures(self, most: int) -> str:
-        """All findings, or at most this many after the tally, those against the claim first.
+        """The decisive findings, after the tally where there are more.
 
         Settings that differ are not repeated here: the report states them once for each study.
         """
-        decisive = sorted(self.findings, key=lambda finding: (finding.holds is not False, finding.holds is True))
-        many = len(self.findings) > most
-        told = [self.tally()] if many else []
-        told += dict.fromkeys(finding.figures for finding in (decisive[:most] if many else self.findings))
-        return "; ".join(told)
+        told = [self.tally()] if len(self.findings) > most else []
+        return "; ".join([*told, *dict.fromkeys(finding.figures for finding in self.decisive(most))])
 
 
 def judge(study: Study, comparison: Comparison | None, *, as_released: bool = False) -> list[Judged]:
@@ -70,14 +74,14 @@ def judge(study: Study, comparison: Comparison | None, *, as_released: bool = Fa
         others = dict.fromkeys(
             part for pair, runs in trials.items() for part in differences(runs[0].settings, full[pair])
         )
-        budgets = sorted({(len(runs), runs[0].settings["evaluations"]) for runs in trials.values()})
+        budgets = {runs[0].settings["evaluations"] for runs in trials.values()}
         judged.append(
             Judged(
                 claim,
                 OTHER_BUDGET if others else verdict(findings),
                 findings,
-                ", ".join(f"{runs} x {evaluations:,}" for runs, evaluations in budgets),
-                complete=len(trials) == len(claim.pairs),
+                tuple(len(trials.get(evidence.name(pair), ())) for pair in claim.pairs),
+                tuple(sorted(budgets)),
             )
         )
     return judged
@@ -86,8 +90,13 @@ def judge(study: Study, comparison: Comparison | None, *, as_released: bool = Fa
 def differences(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """The settings of a trial that are not those wanted; another random stream of the CVT does not count."""
     names = sorted({*settings, *wanted} - {"cvt_draws"})
-    names = [name for name in names if settings.get(name) != wanted.get(name)]
-    return [f"{name} {shown(settings.get(name))} instead of {shown(wanted.get(name))}" for name in names]
+    found = {name: (settings.get(name), wanted.get(name)) for name in names if settings.get(name) != wanted.get(name)}
+    if "problem" in found:
+        (base, _, ours), (wanted_base, _, theirs) = (str(problem).partition(",") for problem in found["problem"])
+        if base == wanted_base:  # the same for all descriptors
+            del found["problem"]
+            found["options of the problem"] = (ours or "none", theirs or "none")
+    return [f"{name} {shown(ours)} instead of {shown(theirs)}" for name, (ours, theirs) in found.items()]
 
 
 def paper_figures(study: str, claim: Claim) -> str:

@@ -279,8 +279,8 @@ def _by_iterations(pairs: Sequence[Pair]) -> list[Pair]:
     """Each pair with Lloyd's algorithm stopped early; 0 leaves random samples as centroids."""
     return [
         replace(
-            pair, name=f"{pair.name}-i{n}", label=f"{pair.label} {n} iterations", family=pair.label, cvt_iterations=n,
-            ours=n != CVT_ITERATIONS,
+            pair, name=f"{pair.name}-i{n}", label=f"{pair.label} {n} iteration{'s'[: n != 1]}", family=pair.label,
+            cvt_iterations=n, ours=n != CVT_ITERATIONS,
         )
         for pair in pairs
         for n in ITERATIONS

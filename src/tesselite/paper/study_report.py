@@ -22,7 +22,7 @@ CAPTIONS = {
     "best_performance": "Best performance in every setting (box: median and quartiles; whiskers: within 1.5 quartile "
     "ranges; crosses: outliers; dots: the runs, where they are five or fewer). Runs without any valid solution in a "
     "setting are not in its box but counted above it.",
-    "niches_and_spread": "Share of filled niches, and spread; diamonds: the paper.",
+    "niches_and_spread": "Share of filled niches (again with a logarithmic axis where some are near zero), and spread.",
     "expected_quality": "Expected quality; below, what lies on zero.",
     "progress_best_fitness": "Best solution over evaluations: median over runs, band between the quartiles.",
     "progress_coverage": "Share of filled niches over evaluations.",

@@ -41,13 +41,20 @@ def _draw_mark(ax: Any, x: float, mark: Mark, shades: dict[str, Any]) -> None:
 
 
 def _mark_boxes(
-    ax: Any, groups: Sequence[Group], marks: Sequence[Mark], kind: str, setting: str | None, shades: dict[str, Any]
+    ax: Any,
+    groups: Sequence[Group],
+    marks: Sequence[Mark],
+    kind: str,
+    setting: str | None,
+    shades: dict[str, Any],
+    *,
+    average: bool = False,
 ) -> None:
     """Draw the marks of a kind and a setting, each at the place of its group's box."""
     names = [group.name for group in groups]
     for mark in marks:
         measure = mark.measure
-        if (measure.kind, measure.setting, measure.average) == (kind, setting, False):
+        if (measure.kind, measure.setting, measure.average) == (kind, setting, average):
             _draw_mark(ax, names.index(mark.group) + 1, mark, shades)
 
 
@@ -155,12 +162,14 @@ def draw_best(
     """Best fitness in each setting, a panel each, with a drawing of the setting above it.
 
     At most six panels are in a row, so that many settings fit the width of a page. `overall` adds a last panel made
-    from the medians of all settings, as in the paper's appendix.
+    from the medians of all settings, as in the paper's appendix; marks of an average over scenarios add one of the mean
+    of each run.
     """
     shades = colours(comparison.groups)
     settings = comparison.settings
     data = {name: [comparison.bests(group, name) for group in comparison.groups] for name in settings}
-    panels: list[str | None] = [*settings, *[None] * overall]
+    means = any(mark.measure.average for mark in marks)
+    panels: list[str | None] = [*settings, *[None] * (overall or means)]
     boxes: list[Any] = []
     for name, (above, ax) in zip(
         panels, _panels_in_rows(made, len(panels), drawn=draw_scenario is not None), strict=True
@@ -170,19 +179,22 @@ def draw_best(
         if boxes:
             ax.sharey(boxes[0])
         boxes.append(ax)
-        if name is None:
-            medians = [np.array([comparison.expected_best(g, s) for s in settings]) for g in comparison.groups]
-        values = medians if name is None else data[name]
-        _boxes(ax, comparison.groups, values, shades)
         if name is not None:
-            _mark_boxes(ax, comparison.groups, marks, "best", name, shades)
-        shown = comparison.training_name if name == TRAINING else name if name is not None else "all"
+            values = data[name]
+        elif means:
+            values = [comparison.values(group, Measure("best", "", average=True)) for group in comparison.groups]
+        else:
+            values = [np.array([comparison.expected_best(g, s) for s in settings]) for g in comparison.groups]
+        _boxes(ax, comparison.groups, values, shades)
+        _mark_boxes(ax, comparison.groups, marks, "best", name, shades, average=name is None)
+        last = f"mean of the {len(comparison.scenarios)}" if means else "all"
+        shown = comparison.training_name if name == TRAINING else name if name is not None else last
         ax.set_title(shown, fontsize=9 if len(panels) < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
     from_zero(boxes[0], np.concatenate([v[np.isfinite(v)] for values in data.values() for v in values]))
     better = "lower is better" if comparison.direction == "min" else "higher is better"
     made.supylabel(f"best {comparison.fitness_name} ({better})", fontsize=10)
-    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.setting in settings for mark in marks))
+    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.kind == "best" for mark in marks))
 
 
 def _rows_of(n: int) -> tuple[int, int]:
@@ -210,21 +222,33 @@ def _panels_in_rows(made: Any, n: int, *, drawn: bool) -> list[tuple[Any, Any]]:
     return panels
 
 
-def draw_niches_and_spread(made: Any, comparison: Comparison, marks: Sequence[Mark] = ()) -> None:
-    """Share of filled niches, and spread, a box for each group."""
+def draw_niches_and_spread(
+    made: Any, comparison: Comparison, marks: Sequence[Mark] = (), *, logarithmic: bool = False
+) -> None:
+    """Share of filled niches, and spread, a box for each group; `logarithmic` adds what lies on zero in the first."""
     shades = colours(comparison.groups)
-    panels = (("coverage", f"Share of filled niches{comparison.on}"), ("spread", "Spread of elites"))
-    for ax, (kind, title) in zip(made.subplots(1, 2), panels, strict=True):
-        values = [comparison.values(group, Measure(kind, title)) for group in comparison.groups]
-        _boxes(ax, comparison.groups, values, shades)
+    filled, again = f"Share of filled niches{comparison.on}", "The same, logarithmic"
+    data = {
+        kind: [comparison.values(group, Measure(kind, "")) for group in comparison.groups]
+        for kind in ("coverage", "spread")
+    }
+    shares = np.concatenate(data["coverage"])
+    low = logarithmic and 0.0 < float(shares.min()) < 0.02
+    panels = [("coverage", filled), *[("coverage", again)] * low, ("spread", "Spread of elites")]
+    for ax, (kind, title) in zip(made.subplots(1, len(panels)), panels, strict=True):
+        _boxes(ax, comparison.groups, data[kind], shades)
         _mark_boxes(ax, comparison.groups, marks, kind, None, shades)
-        ax.set_title(title)
-        if kind == "coverage":
-            ax.set_ylim(0.0, 1.02)
+        ax.set_title(title, fontsize=9 if low else None)
+        if title == again:
+            ax.set_yscale("log")
+            ax.set_ylim(None, 1.3)
+        elif kind == "coverage":
+            ax.set_ylim(0.0, 1.02)  # dots on top are not cut
         else:
-            from_zero(ax, np.concatenate(values))
+            from_zero(ax, np.concatenate(data[kind]))
         ax.grid(axis="y", alpha=0.25)
-    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.kind in dict(panels) for mark in marks))
+    kinds = [kind for kind, _ in panels]
+    _legend(made, comparison.groups, shades, 4, marked=any(mark.measure.kind in kinds for mark in marks))
 
 
 def draw_quality(made: Any, comparison: Comparison, *, logarithmic: bool = False, marks: Sequence[Mark] = ()) -> None:
@@ -298,12 +322,12 @@ def comparison_figures(
         comparison, scale=comparison.scale / unit, fitness_name=with_unit(comparison.fitness_name, unit)
     )
     files = []
-    rows, _ = _rows_of(len(comparison.settings) + overall)
+    rows, _ = _rows_of(len(comparison.settings) + (overall or any(mark.measure.average for mark in marks)))
     with figure(PAGE_INCHES, 1.2 + rows * (2.3 if draw_scenario else 1.9)) as made:
         draw_best(made, comparison, draw_scenario, overall=overall, marks=marks)
         files.append(save(made, out / f"best_performance.{kind}"))
     with figure(PAGE_INCHES, 3.8) as made:
-        draw_niches_and_spread(made, comparison, marks)
+        draw_niches_and_spread(made, comparison, marks, logarithmic=logarithmic)
         files.append(save(made, out / f"niches_and_spread.{kind}"))
     with figure(PAGE_INCHES, 6.8 if logarithmic else 4.2) as made:
         draw_quality(made, comparison, logarithmic=logarithmic, marks=marks)

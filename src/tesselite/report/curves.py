@@ -67,10 +67,10 @@ def from_zero(ax: Any, values: Any) -> None:
     if len(positive) and largest > 50.0 * np.median(values):
         smallest = max(float(np.quantile(positive, 0.05)), 1e-5 * largest)
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
-    top = max(ax.get_ylim()[1], 1.02 * largest) if largest else 1.0  # dots on top are not cut
     scale = ax.yaxis.get_transform()
-    lowest, height = scale.transform([float(values.min()), top])
-    ax.set_ylim(scale.inverted().transform([-0.02 * height])[0] if lowest < 0.01 * height else 0.0, top)
+    lowest, highest, top = scale.transform([float(values.min()), largest, ax.get_ylim()[1] if largest else 1.0])
+    height = max(top, 1.02 * highest)  # dots on top are not cut
+    ax.set_ylim(*scale.inverted().transform([-0.02 * height if lowest < 0.01 * height else 0.0, height]))
 
 
 def share_label(direction: Direction) -> str:
