@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.kind import Construction
+from tesselite.tessellation.kind import OnIteration
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.rules import Rule, by_text
 from tesselite.tessellation.voronoi import checked_p, p_to_json
@@ -44,7 +44,7 @@ class Growing(Rule):
         self._set("ignore_bounds", bool(self.ignore_bounds))
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
         return Provisional(FeatureSpace(dict.fromkeys(space.names)).titled(space) if self.ignore_bounds else space)
@@ -132,14 +132,14 @@ class Expanding(Growing):
         return None if self.grid is None else tuple(self.grid)
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
         if self.shape is None:
             from tesselite.tessellation.growth import unit_centroids
 
-            unit_centroids(min(space.n, self.axes), self, seed, threads, progress)
-        return super().tessellate(space, seed, threads, progress)
+            unit_centroids(min(space.n, self.axes), self, seed, threads, on_iteration)
+        return super().tessellate(space, seed, threads, on_iteration)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
         """The same; ValueError if they cannot grow over this space."""
