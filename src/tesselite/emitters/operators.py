@@ -174,7 +174,7 @@ class OwnOperator(Operator):
 
 def operator(
     *, n_parents: int = 1, uniforms: int | None = None, normals: int | None = None
-) -> Callable[[Any], OwnOperator]:
+) -> Callable[[Callable[..., object]], OwnOperator]:
     """Turn a function compiled by Numba's `@njit` into an operator that runs inside the compiled search loop.
 
     Use it as a decorator. The function gets parents (n_parents, width), low and high (width,), and random numbers for

@@ -303,7 +303,7 @@ class CellArchive(ABC):
             elites[name][occupied] = found
         return occupied, elites
 
-    def retrieve_single(self, measures: npt.ArrayLike) -> tuple[Any, dict[str, Any]]:
+    def retrieve_single(self, measures: npt.ArrayLike) -> tuple[np.bool_, dict[str, Any]]:
         """Whether the cell of measures (measure_dim,) is filled, and the fields of its elite; see `retrieve`."""
         occupied, elites = self.retrieve(self._checked_measures(measures, False))
         return occupied[0], {name: values[0] for name, values in elites.items()}
