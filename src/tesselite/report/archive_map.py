@@ -24,13 +24,8 @@ _PIXELS = 900
 _MOST_POLYGONS = 20_000
 
 
-def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
-    """An image (pixels, pixels), row 0 at the top, of `values`, one per elite in niche order; NaN in empty niches."""
-    return values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
-
-
 def values_in(archive: Archive, niches: Any, values: Any) -> Any:
-    """The value of the elite of each of these niches, in their shape; NaN where the niche is empty."""
+    """Of `values`, one per elite in niche order, those of these niches, in their shape; NaN where one is empty."""
     filled = archive.elites().niches
     found = np.full(niches.shape, np.nan)
     if len(filled):
@@ -62,7 +57,7 @@ def _draw_cells(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     niches = archive.elites().niches
     if painted(archive.tessellation, len(niches)):
         edges = _edges(archive.tessellation.space, np.linspace(0.0, 1.0, _PIXELS + 1))
-        image = paint_niches(archive, colouring.values)[::-1]
+        image = values_in(archive, niches_of_pixels(archive.tessellation, _PIXELS), colouring.values)
         return ax.pcolormesh(*edges, np.ma.masked_invalid(image), rasterized=True, **colouring.look)
     polygons = archive.tessellation.polygons(niches)
     # Edges of the same colour close the seams that smoothing would leave between neighbours.
