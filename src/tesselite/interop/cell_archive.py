@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from tesselite.base.arrays import Ints
 from tesselite.base.interruption import uninterrupted
-from tesselite.interop.field_store import FieldStore, Values
+from tesselite.interop.field_store import FieldStore
+from tesselite.spaces.records import Values
 
 if TYPE_CHECKING:
     import pandas
