@@ -36,7 +36,7 @@ def assess_runs(options: AssessOptions) -> None:
     share = options.share or []
     if not all(math.isfinite(x) for x in share):
         raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
-    told = []
+    results = []
     for folder in options.folders:
         with user_prints_to_stderr(), _counted(f"{folder}", options.quiet) as on_assessed:
             found = assess_run(
@@ -47,14 +47,14 @@ def assess_runs(options: AssessOptions) -> None:
             )
             archive = run_archive(folder)[0]
             metrics = measure(archive, threads=options.on.threads)
-        told.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
+        results.append({"run": str(folder), **metrics.to_dict(), **_figures(found, share)})
         if not options.as_json:
             typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))
             filled = f"coverage {metrics.coverage:.4g}" if archive.has_niches else "without niches"
             typer.echo(f"{filled}, spread {_or_dash(metrics.spread)}, QD score {_or_dash(metrics.qd_score)}")
             _tell_settings(found, share)
     if options.as_json:
-        print_json({"runs": told})
+        print_json({"runs": results})
 
 
 def _evaluating(on: WorkerOptions, on_assessed: OnAssessed | None) -> Evaluating:

@@ -348,7 +348,7 @@ class CellArchive(ABC):
             )
         return self._take(self._rng.choice(len(self), size=n, replace=replace))
 
-    # -- the way to tesselite --------------------------------------------------------------------------------------
+    # -- conversion to tesselite -----------------------------------------------------------------------------------
 
     @abstractmethod
     def _tessellation(self, names: tuple[str, ...]) -> Tessellation:

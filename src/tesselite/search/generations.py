@@ -303,7 +303,7 @@ class CompiledGenerations:
         )
 
     def run(self, evaluations: int) -> None:
-        """Spend so many evaluations, rounded down to whole generations."""
+        """Spend this many evaluations, rounded down to whole generations."""
         while evaluations >= self._emitter.batch_size:
             least = self._emitter.first_threshold(self._archive)
             assert least is not None

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 INITIAL = 1000
 BATCH_SIZE = 200
 
-MILESTONES = 200  # about so many in a run
+MILESTONES = 200  # in a run, about
 
 _STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
 
@@ -102,7 +102,7 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 
 
 class MapElites:
-    """The state of a search: its archive, how many evaluations it has spent, and what was asked but not yet told.
+    """The state of a search: its archive, how many evaluations it has spent, and which solutions are pending.
 
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
@@ -252,7 +252,7 @@ class MapElites:
         return added
 
     def _select(self, revision: Revision, n_before: int) -> None:
-        """Keep a population within its size; the emitter forgets those that are gone, of which there are ever more."""
+        """Keep a population within its size; the emitter forgets what was removed, or its memory would only grow."""
         rows = revision.select(*self.archive.competitors(), n_before)
         if rows is not None:
             self.archive.keep(rows)
@@ -336,7 +336,7 @@ class MapElites:
     def save(self, path: str | Path, *, embed: bool = True) -> Path:
         """Write the search to one file, atomically, for `restore`; `Archive.load` can also read it.
 
-        Solutions that were asked but not yet told are not part of it: the next ask gives the same ones again.
+        Solutions whose results are pending are not part of it: the next ask gives the same ones again.
         `embed=False` leaves out the centroids, if they are stored elsewhere.
         """
         from tesselite.archive.file import save_archive
@@ -403,7 +403,7 @@ class NothingValid(RuntimeError):
 
 
 def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: int) -> None:
-    """Raise NothingValid if so many evaluations, or the fewer random ones of the beginning, found nothing valid."""
+    """Raise NothingValid if the first batch, or the random solutions if they are fewer, has no valid solution."""
     if len(search.archive) or search.evaluations < min(search.initial, first_batch):
         return
     reasons = ", ".join(f"{n} x {reason}" for reason, n in search.archive.invalid.most_common())

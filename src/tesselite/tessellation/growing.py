@@ -78,7 +78,7 @@ class Expanding(Growing):
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
     Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. A CVT of more
-    features than `axes` has only so many dimensions, along axes in which the elites differ (docs/growing.md). Give the
+    features than `axes` has only `axes` dimensions, along axes in which the elites differ (docs/growing.md). Give the
     result as `tessellation` to `tesselite.run`.
 
     Example:

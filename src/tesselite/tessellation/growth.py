@@ -62,7 +62,7 @@ class Expansion(Revision):
     A CVT of the unit cube is one within any bounds, since distances are measured in scaled features: mapped to the new
     bounds, the old centroids are already where Lloyd's algorithm would leave them.
 
-    With more features than `Expanding.axes`, the CVT has only so many dimensions, and is laid along axes that are
+    With more features than `Expanding.axes`, the CVT has that many dimensions, and is laid along axes that are
     learned from the elites: when there are first niches, and at changes when evaluations have doubled since then.
     """
 
@@ -165,7 +165,7 @@ def _orthonormal(rows: Floats, axes: Floats, lengths: Floats, nothing: float) ->
 
 
 def spanning_axes(points: Floats, most: int) -> Floats:
-    """At most so many orthogonal axes (m, d) in which points (n, d) differ; fewer if they span fewer dimensions.
+    """At most `most` orthogonal axes (m, d) in which points (n, d) differ; fewer if they span fewer dimensions.
 
     The first leads from the mean to the point that is farthest from it, each further one to the point that is farthest
     from all that the axes before it span: rare points count as much as frequent ones. Where that is a share s of the
@@ -195,7 +195,7 @@ def along_axes(unit: Floats, axes: Floats) -> Floats:
 class Adaptation(Expansion):
     """Centroids that follow the features seen so far, thinned, with a share of uniform ones.
 
-    Niches are made anew when bounds have moved, or when so many more cells of the thinned features are known.
+    Niches are constructed again when bounds have moved, or when enough new cells of the thinned features are known.
     """
 
     how: Adaptive
