@@ -41,13 +41,15 @@ from tesselite.tessellation.revision import Revision
 
 if TYPE_CHECKING:
     from tesselite.archive.history import EvaluatedRows
+    from tesselite.search.generations import CompiledGenerations
+    from tesselite.search.loop import CompiledLoop
 
 INITIAL = 1000
 BATCH_SIZE = 200
 
-MILESTONES = 200  # in a run, about
+MILESTONES = 200  # per run, roughly
 
-_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
+_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it returns to the caller
 
 
 @dataclass(frozen=True)
@@ -485,9 +487,9 @@ def batches(
         left = evaluations - search.evaluations
         if search.archive is not archive:  # the tessellation has changed
             loop, copies, archive = None, Copies(search.archive), search.archive
-        if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
-            loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
-        if loop and loop.can_run(left):
+        if loop is None and not evaluate and search.evaluations >= search.initial and len(search.archive):
+            loop = _compiled_loop(search, problem, batch_size, n_threads)
+        if loop is not None and loop.can_run(left):
             if search.history is not None:
                 left = min(left, -(-search.history.room // batch_size) * batch_size)
             for every in stops:
@@ -527,13 +529,17 @@ def runs_compiled(search: MapElites, problem: Problem) -> bool:
     return loop.runs(search) or generations.runs(search)
 
 
-def _compiled_loop(search: MapElites, problem: Any, batch_size: int, threads: int) -> Any:
+def _compiled_loop(
+    search: MapElites, problem: Problem, batch_size: int, threads: int
+) -> CompiledLoop | CompiledGenerations | None:
+    """The loop as machine code; None if there is none for this search, problem and size of batches."""
+    from tesselite.problems.user_function import CompiledProblem
+
+    if not isinstance(problem, CompiledProblem):
+        return None
     from tesselite.search import generations, loop
 
     if generations.runs(search):
-        return (
-            generations.CompiledGenerations(search, problem, threads)
-            if batch_size == search.emitter.batch_size
-            else False
-        )
-    return loop.CompiledLoop(search, problem, batch_size, threads)
+        suits = batch_size == search.emitter.batch_size
+        return generations.CompiledGenerations(search, problem, threads) if suits else None
+    return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else None
