@@ -20,7 +20,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import lower_builtin, models, register_model
 
 from tesselite.compiled.vectors import LANES as LANES  # whoever uses lanes needs it
-from tesselite.compiled.vectors import cgutils, lowest_bit, vector_operation
+from tesselite.compiled.vectors import call_for_each, data_pointer, lowest_bit, splat, vector_operation
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -62,9 +62,7 @@ def _spread(builder: Any, value: Any) -> Any:
         return value
     if isinstance(value, ir.Constant):
         return ir.Constant(_VECTOR, [value.constant] * LANES)
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
+    return splat(builder, value, _VECTOR)
 
 
 def _define(function: Any, result: Any, operands: Any, generate: Callable[[Any, Any, Any], Any]) -> None:
@@ -114,7 +112,7 @@ def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    data = context.make_array(sig.args[0])(context, builder, args[0]).data
+    data = data_pointer(context, builder, sig.args[0], args[0])
     return builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
 
 
@@ -144,7 +142,7 @@ def read(typing: Any, array: Any, at: Any) -> Any:
     """array[at], for an `at` that is known not to be negative: Numba's own look-up would count from the end."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(builder.gep(context.make_array(sig.args[0])(context, builder, args[0]).data, [args[1]]))
+        return builder.load(builder.gep(data_pointer(context, builder, sig.args[0], args[0]), [args[1]]))
 
     return array.dtype(array, types.int64), generate
 
@@ -154,7 +152,7 @@ def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
     """array[at] = value, for an `at` that is known not to be negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        data = data_pointer(context, builder, sig.args[0], args[0])
         builder.store(args[2], builder.gep(data, [args[1]]))
         return context.get_dummy_value()
 
@@ -163,7 +161,7 @@ def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
 
 def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any) -> Any:
     """The lanes array[index], for an index of each lane."""
-    data = context.make_array(array)(context, builder, value).data
+    data = data_pointer(context, builder, array, value)
     vector = ir.Constant(_VECTOR, ir.Undefined)
     for lane, index in enumerate(indices):
         one = builder.load(builder.gep(data, [index]))
@@ -179,7 +177,7 @@ def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        begins, offsets = (context.make_array(sig.args[i])(context, builder, args[i]).data for i in (1, 3))
+        begins, offsets = (data_pointer(context, builder, sig.args[i], args[i]) for i in (1, 3))
         begins = builder.gep(begins, [args[2]])
         indices = []
         for k in range(LANES):
@@ -228,9 +226,7 @@ def fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c with one rounding, where each is lanes or a float."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        target = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
-        return builder.call(target, [_spread(builder, arg) for arg in args])
+        return call_for_each(builder, "fma", *(_spread(builder, arg) for arg in args))
 
     return lanes(a, b, c), generate
 
@@ -240,9 +236,7 @@ def magnitude(typing: Any, value: Any) -> Any:
     """Lanes without their signs."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
-        name = f"llvm.fabs.v{LANES}f64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+        return call_for_each(builder, "fabs", args[0])
 
     return lanes(lanes), generate
 
@@ -252,9 +246,7 @@ def rounded(typing: Any, value: Any) -> Any:
     """Lanes rounded to whole numbers, halves to even ones."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
-        name = f"llvm.rint.v{LANES}f64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+        return call_for_each(builder, "rint", args[0])
 
     return lanes(lanes), generate
 
@@ -264,7 +256,7 @@ def gathered(typing: Any, array: Any, indices: Any, at: Any) -> Any:
     """The lanes array[indices[at:at + LANES]], for indices of int64 that are not negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first = builder.gep(context.make_array(sig.args[1])(context, builder, args[1]).data, [args[2]])
+        first = builder.gep(data_pointer(context, builder, sig.args[1], args[1]), [args[2]])
         places = (builder.gep(first, [ir.Constant(ir.IntType(64), lane)]) for lane in range(LANES))
         return _collected(context, builder, sig.args[0], args[0], (builder.load(place) for place in places))
 

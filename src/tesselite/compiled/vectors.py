@@ -53,6 +53,15 @@ def splat(builder: Any, scalar: Any, vector: Any) -> Any:
     )
 
 
+def call_for_each(builder: Any, name: str, *vectors: Any) -> Any:
+    """LLVM's function of this name, such as "fabs", of each element of its operands, which are vectors of one type."""
+    kind = vectors[0].type
+    width = "f32" if isinstance(kind.element, ir.FloatType) else "f64"
+    function = ir.FunctionType(kind, [kind] * len(vectors))
+    target = cgutils.get_or_insert_function(builder.module, function, f"llvm.{name}.v{kind.count}{width}")
+    return builder.call(target, vectors)
+
+
 @vector_operation
 def lowest_bit(typing: Any, mask: Any) -> Any:
     """The number of the lowest bit set in an int64 that is not 0."""

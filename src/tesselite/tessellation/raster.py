@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.arrays import Floats
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
 
 
@@ -14,6 +15,12 @@ def pixel_centres(pixels: int) -> Floats:
     centres = (np.arange(pixels) + 0.5) / pixels
     x, y = np.meshgrid(centres, centres)
     return np.column_stack([x.ravel(), y.ravel()])
+
+
+def edges_of_pixels(space: FeatureSpace, pixels: int) -> list[Floats]:
+    """Where pixels begin and end along each feature, (pixels + 1,) in feature units."""
+    edges = np.linspace(0.0, 1.0, pixels + 1)
+    return list(space.from_unit(np.repeat(edges[:, None], space.n, axis=1)).T)
 
 
 def niches_of_pixels(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.int64]:

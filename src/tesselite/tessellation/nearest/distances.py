@@ -14,6 +14,7 @@ from numba.core import types
 
 from tesselite.compiled.vectors import (
     LANES,
+    call_for_each,
     cgutils,
     data_pointer,
     element,
@@ -62,13 +63,7 @@ def sum_lanes(context: Any, builder: Any, sig: Any, args: Any, enter: Callable[[
 
 def absolute(builder: Any, gap: Any) -> Any:
     """A vector without its signs."""
-    return _call(builder, "llvm.fabs", gap)
-
-
-def _call(builder: Any, name: str, value: Any) -> Any:
-    width = "f32" if isinstance(value.type.element, ir.FloatType) else "f64"
-    kind = ir.FunctionType(value.type, [value.type])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{LANES}{width}"), [value])
+    return call_for_each(builder, "fabs", gap)
 
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:
@@ -81,7 +76,7 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
 lane_squares = _lane_sums(lambda b, total, gap: b.fadd(total, b.fmul(gap, gap)))
 lane_absolutes = _lane_sums(lambda b, total, gap: b.fadd(total, absolute(b, gap)))
 lane_largest = _lane_sums(lambda b, total, gap: _larger(b, total, absolute(b, gap)))
-lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, _call(b, "llvm.sqrt", absolute(b, gap))))
+lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, call_for_each(b, "sqrt", absolute(b, gap))))
 
 
 @vector_operation
