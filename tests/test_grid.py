@@ -119,7 +119,7 @@ def test_the_largest_grid_and_the_first_too_large_one():
     assert huge.niche_of([[1.0], [5.0], [0.0]]).tolist() == [2**53 - 1, 2**53 - 1, 0]
 
 
-@pytest.mark.parametrize("shape", [0, -1, 2.5, [2], [2, 0], [2, 3, 4], [2, 2.0]])
+@pytest.mark.parametrize("shape", [0, -1, 2.5, True, [2], [2, 0], [2, 3, 4], [2, 2.0], [2, True]])
 def test_wrong_shapes_are_refused(shape):
     with pytest.raises(ValueError, match="shape: expected"):
         GridTessellation(SPACE, shape)

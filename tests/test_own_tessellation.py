@@ -18,6 +18,7 @@ import tesselite as tl
 from tesselite.cli.app import app
 from tesselite.report.page import write_report
 from tesselite.runs.folder import RunFolder
+from tesselite.runs.loading import problem_of
 from tesselite.search.map_elites import runs_compiled
 from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.own import by_name, class_of
@@ -90,6 +91,9 @@ def test_a_run_on_it_resumes_and_is_shown(example, tmp_path, monkeypatch):
     page = write_report([tmp_path / "cut"], tmp_path / "page.html")
     assert "own_tessellation:Rings" in Path(page).read_text()
     assert straight.archive.n_niches == 24
+    monkeypatch.setattr("tesselite.runs.loading.is_agreed", lambda what: False)
+    with pytest.raises(ValueError, match=r"its niches own_tessellation:Rings; importing them would run .*add --trust"):
+        problem_of(tmp_path / "cut", plan)
 
 
 def test_it_is_drawn_as_the_polygons_that_it_gives(example):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -249,6 +250,11 @@ def test_wrong_records_are_invalid_and_say_so(third, said):
 def test_what_cannot_be_recorded_is_refused(bad):
     with pytest.raises(ValueError, match="records: expected"):
         Records(bad)
+
+
+def test_shapes_may_be_numbers_of_numpy():
+    records = Records({"path": tuple(np.array([3, 2]))})
+    assert Records.from_list(json.loads(json.dumps(records.to_list()))) == records
 
 
 def test_asking_and_telling_with_records():

@@ -22,6 +22,7 @@ from tesselite.tessellation.nearest import build_index
 
 KEPT = Path(__file__).parent / "data" / "same_bytes.json"
 EVALUATIONS, INITIAL, SEED = 3000, 300, 11
+FEWER = {"maze": 1000}  # a rollout takes half a millisecond
 BATCHES = (37, 64, 1000)  # less than a chunk, a chunk, more than one
 
 FEATURES_2D = {"a": (0.0, 1.0), "b": (-0.5, 1.25)}
@@ -93,6 +94,8 @@ PROBLEMS: dict[str, Callable[[], tl.Problem]] = {
     "six": lambda: six,
     "thirty-six": lambda: thirty_six,
     "steps": lambda: steps,
+    "maze": lambda: tl.problems.maze("2d"),
+    "hexapod": lambda: tl.problems.hexapod("duty"),
 }
 
 CASES = [
@@ -124,6 +127,9 @@ CASES = [
     ("thirty-six", "brute p=3", "iso_line"),
     ("steps", "grid", "resample"),
     ("steps", "table", "resample:0.3"),
+    ("maze", "grid", "default"),
+    ("hexapod", "grid", "default"),
+    ("hexapod", "brute", "default"),
 ]
 
 
@@ -144,13 +150,13 @@ def digests(problem_name: str, niches_name: str, operator: str, threads: int) ->
     """The checksum for each batch size."""
     problem = PROBLEMS[problem_name]()
     niches = NICHES[niches_name](problem.features)
-    variation = tl.variation.by_name(operator)
+    variation = None if operator == "default" else tl.variation.by_name(operator)
     made = {}
     for batch_size in BATCHES:
         archive = tl.illuminate(
             problem,
             tessellation=niches,
-            evaluations=EVALUATIONS,
+            evaluations=FEWER.get(problem_name, EVALUATIONS),
             variation=variation,
             initial=INITIAL,
             batch_size=batch_size,

@@ -146,6 +146,12 @@ def test_other_wrong_arguments_are_refused():
         tl.MapElites(BOX, GRID, direction="up")
 
 
+def test_no_other_archive_can_be_put_under_a_search():
+    search = tl.MapElites(BOX, GRID, seed=1)
+    with pytest.raises(AttributeError):
+        search.archive = search.archive.empty_copy()
+
+
 def test_without_a_seed_two_searches_differ():
     a, b = (tl.MapElites(BOX, GRID) for _ in range(2))
     assert a.seed != b.seed

@@ -121,7 +121,7 @@ def test_levels_round_what_is_meant_as_a_level():
     assert hexapod.validate([[0.1 + 0.2, 0.05 * 3]]).tolist() == [[6 / 20, 3 / 20]]
     assert hexapod.validate([[1.0 + 1e-9, -1e-9]]).tolist() == [[1.0, 0.0]]
     for value in (0.301, -0.05, 1.05, math.nan, math.inf):
-        with pytest.raises(ValueError, match=r"expected one of 21 levels from 0 to 1 on axis 1, got .* in row 0"):
+        with pytest.raises(ValueError, match=r"expected one of 21 levels in \[0, 1\] on axis 1, got .* in row 0"):
             hexapod.validate([[0.5, value]])
 
 

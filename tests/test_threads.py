@@ -38,7 +38,7 @@ def test_numbers_of_threads():
     assert checked_threads(None) == available_threads() >= 1
     assert checked_threads(3) == 3
     assert type(checked_threads(np.int64(3))) is int
-    for threads in (0, -1):
+    for threads in (0, -1, True, 2.0):
         with pytest.raises(ValueError, match="threads: expected at least 1"):
             checked_threads(threads)
 
@@ -66,6 +66,6 @@ def test_seeds():
     assert checked_seed(np.int64(5)) == 5
     assert isinstance(checked_seed(np.int64(5)), int)
     assert checked_seed(None) != checked_seed(None)
-    for seed in (-1, 1.0, "1", [1]):
+    for seed in (-1, 1.0, "1", [1], True):
         with pytest.raises(ValueError, match="seed: expected a whole number of at least 0"):
             checked_seed(seed)

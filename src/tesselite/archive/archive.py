@@ -22,7 +22,7 @@ from tesselite.archive.evaluation import OUTSIDE, Direction, Evaluation, checked
 from tesselite.archive.figures import qd_score
 from tesselite.archive.rows import EliteRows
 from tesselite.base.arrays import Floats, Ints
-from tesselite.base.checks import checked_count
+from tesselite.base.checks import checked_count, is_whole
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.numbers import as_float, as_floats, is_plain, shown
 from tesselite.spaces.records import Records, Values
@@ -180,7 +180,7 @@ class Archive(EliteRows):
                 f"expected solutions (n, {self.width}), fitness (n,) and features (n, {d}), "
                 f"got {solutions.shape}, {fitness.shape} and {features.shape}"
             )
-        if not isinstance(evaluation, int | np.integer) or abs(evaluation) >= 2**62:
+        if not is_whole(evaluation, 1 - 2**62) or evaluation >= 2**62:
             raise ValueError(f"evaluation: expected a whole number, got {evaluation!r:.80}")
         with uninterrupted():
             evaluated = Evaluation.of(fitness, features, records=dict(records or {}))

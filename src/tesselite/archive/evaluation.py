@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.checks import is_whole
 from tesselite.base.numbers import as_floats, is_plain, shown
 from tesselite.spaces.records import Values
 
@@ -149,7 +150,7 @@ def checked(evaluated: Any, n: int, d: int) -> Evaluation:
         return Evaluation(fitness, features, valid, {}, evaluated.first_error, evaluated.records)
     reasons = {}
     for i, reason in evaluated.reasons.items():
-        if not isinstance(i, int | np.integer) or not 0 <= i < n:
+        if not is_whole(i, 0) or i >= n:
             raise ValueError(f"evaluation: expected reasons of rows 0 to {n - 1}, got one of {i!r}")
         reasons[int(i)] = _as_unicode(str(reason))
     finite = np.isfinite(fitness) & np.isfinite(features).all(axis=1)

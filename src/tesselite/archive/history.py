@@ -79,7 +79,7 @@ class EvaluatedRows:
     """Evaluated solutions in the order in which a search counted them; the first `n` rows of each array are there.
 
     `numbers` (n,) of evaluations, `solutions` (n, width), `fitness` (n,), `columns` (n, features and recorded numbers).
-    `reasons` maps invalid rows to why. Whoever fills it lets it be emptied before it has many more than `enough` rows.
+    `reasons` maps invalid rows to why. It is to be emptied before it has many more than `enough` rows.
     """
 
     def __init__(self, kind: RowKind, enough: int) -> None:

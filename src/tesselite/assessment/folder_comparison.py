@@ -45,13 +45,13 @@ def check_comparable(groups: Mapping[str, Sequence[Path]]) -> list[str]:
             if done < stored.plan.evaluations:
                 notes.append(f"{folder}: unfinished, {done:,} of {stored.plan.evaluations:,} evaluations")
     if len(kinds) > 1:
-        told = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
+        found = ", ".join(f"{kind} in {folder}" for kind, folder in kinds.items())
         if len({kind.partition(":")[0] for kind in kinds}) > 1:
-            raise ValueError(f"runs: expected runs of one problem or its variants, got {told}")
-        notes.append(f"the runs are of different problems or variants: {told}; check that their fitness is comparable")
+            raise ValueError(f"runs: expected runs of one problem or its variants, got {found}")
+        notes.append(f"the runs are of different problems or variants: {found}; check that their fitness is comparable")
     if len(budgets) > 1:
-        told = ", ".join(f"{budget:,} in {folder}" for budget, folder in budgets.items())
-        notes.append(f"the runs have different numbers of evaluations: {told}")
+        found = ", ".join(f"{budget:,} in {folder}" for budget, folder in budgets.items())
+        notes.append(f"the runs have different numbers of evaluations: {found}")
     return notes
 
 

@@ -44,7 +44,7 @@ class Metrics:
 def spread(points: Archive | npt.ArrayLike, p: float = 2.0, threads: int | None = None) -> float | None:
     """Mean distance to the nearest neighbour over the largest such distance, in (0, 1]; the s of the paper.
 
-    `points` is an archive, whose features are scaled to the unit cube, or an array (n, d) taken as it is. 1 means
+    `points` is an archive, whose features are scaled to the unit cube, or an array (n, d), which is not scaled. 1 means
     perfectly even. `p` is the order of the Minkowski distance, the shorter arc along periodic features and 1 between
     different labels. None if it is not defined: fewer than two points, all distances 0, or a distance too large for a
     float.

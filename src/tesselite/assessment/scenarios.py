@@ -186,7 +186,7 @@ def digest_of(elites: Elites) -> str:
 
 @dataclass(frozen=True)
 class Evaluating:
-    """Where elites are evaluated, and the progress callback."""
+    """Where elites are evaluated, and the callback for the number done."""
 
     execution: Execution = IN_PROCESS
     threads: int | None = None

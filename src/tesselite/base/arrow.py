@@ -70,7 +70,7 @@ def from_column(column: Any) -> npt.NDArray[Any]:
         whole = whole.flatten()
     if whole.null_count or not (pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)):
         raise ValueError(f"expected a column of numbers, got {whole.type} with {whole.null_count} missing")
-    name = str(whole.type)  # PyArrow's own way to a dtype imports pandas, in most versions
+    name = str(whole.type)  # most versions of PyArrow import pandas to convert a type
     dtype = np.dtype({"halffloat": "float16", "float": "float32", "double": "float64"}.get(name, name))
     if not len(whole):
         return np.empty(0, dtype)

@@ -13,9 +13,9 @@ _MOST_PROCESSES = 4096
 
 def checked_count(name: str, value: float, least: int = 1, below: int = 2**62, *, floats: bool = True) -> int:
     """The value as an int from `least` on, below a limit; otherwise ValueError. `floats` such as 1e6 are accepted."""
-    kinds = int | float | np.integer if floats else int | np.integer
-    whole = isinstance(value, kinds) and not isinstance(value, bool) and value == value // 1
-    if not whole or not least <= value < below:
+    if floats and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not is_whole(value, least) or value >= below:
         raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
     return int(value)
 
@@ -48,5 +48,5 @@ def checked_bytes(name: str, value: object) -> int:
 
 
 def is_whole(value: object, least: int) -> bool:
-    """Whether this is an int of at least `least`, for values from files."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    """Whether this is an int, Python's or NumPy's, of at least `least`; booleans are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= least)

@@ -13,6 +13,8 @@ import zlib
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.checks import is_whole
+
 
 class Purpose(enum.IntEnum):
     """The uses of randomness; the numbers are part of every result and never change."""
@@ -30,7 +32,7 @@ def checked_seed(seed: int | None) -> int:
     """The seed itself, or a fresh one for None; ValueError unless it is a whole number of at least 0."""
     if seed is None:
         return secrets.randbits(32)
-    if not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise ValueError(f"seed: expected a whole number of at least 0, got {seed!r}")
     return int(seed)
 

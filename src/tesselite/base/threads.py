@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
+from tesselite.base.checks import is_whole
 
 
 def available_threads() -> int:
@@ -21,7 +21,7 @@ def checked_threads(threads: int | None) -> int:
     available = available_threads()
     if threads is None:
         return available
-    if not isinstance(threads, int | np.integer) or threads < 1:
+    if not is_whole(threads, 1):
         raise ValueError(f"threads: expected at least 1 (or None for all cores), got {threads!r}")
     return min(int(threads), 8 * available)
 

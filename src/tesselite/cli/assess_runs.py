@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from tesselite.cli.options import split_names
 from tesselite.cli.output import print_json, user_prints_to_stderr
 
 if TYPE_CHECKING:
-    from tesselite.assessment.scenarios import Assessment, Evaluating
+    from tesselite.assessment.scenarios import Assessment, Evaluating, OnAssessed
     from tesselite.cli.commands.assessing import AssessOptions, CompareOptions
     from tesselite.cli.options import WorkerOptions
 
@@ -36,19 +36,19 @@ def assess_runs(options: AssessOptions) -> None:
     share = options.share or []
     if not all(math.isfinite(x) for x in share):
         raise ValueError(f"--share: expected finite fitness values, got {', '.join(map(str, share))}")
-    told = []
+    results = []
     for folder in options.folders:
-        with user_prints_to_stderr(), _counted(f"{folder}", options.quiet) as progress:
+        with user_prints_to_stderr(), _counted(f"{folder}", options.quiet) as on_assessed:
             found = assess_run(
                 folder,
                 at_most=AT_MOST if options.at_most is None else options.at_most,
                 seed=options.seed,
-                how=_evaluating(options.on, progress),
+                how=_evaluating(options.on, on_assessed),
             )
             archive = run_archive(folder)[0]
             metrics = measure(archive, threads=options.on.threads)
         about = metrics.to_dict() | ({} if archive.has_niches else {"n_niches": None, "qd_score": None})
-        told.append({"run": str(folder), **about, **_figures(found, share, archive.has_niches)})
+        results.append({"run": str(folder), **about, **_figures(found, share, archive.has_niches)})
         if not options.as_json:
             typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))
             filled = f"coverage {metrics.coverage:.4g}" if archive.has_niches else "without niches"
@@ -56,14 +56,14 @@ def assess_runs(options: AssessOptions) -> None:
             typer.echo(f"{filled}, spread {_or_dash(metrics.spread)}{score}")
             _tell_settings(found, share, archive.has_niches)
     if options.as_json:
-        print_json({"runs": told})
+        print_json({"runs": results})
 
 
-def _evaluating(on: WorkerOptions, progress: Callable[[int, int], object] | None) -> Evaluating:
+def _evaluating(on: WorkerOptions, on_assessed: OnAssessed | None) -> Evaluating:
     from tesselite.assessment.scenarios import Evaluating
     from tesselite.execution.choice import execution_of
 
-    return Evaluating(execution_of(on.choice()), on.threads, progress)
+    return Evaluating(execution_of(on.choice()), on.threads, on_assessed)
 
 
 def _tell_settings(found: Assessment, share: Sequence[float], has_niches: bool) -> None:
@@ -122,7 +122,7 @@ def _aligned(table: Any) -> str:
 
 
 @contextmanager
-def _counted(name: str, quiet: bool) -> Iterator[Callable[[int, int], object] | None]:
+def _counted(name: str, quiet: bool) -> Iterator[OnAssessed | None]:
     """A callback for evaluations done and in all: a bar on a terminal, occasional lines elsewhere."""
     if quiet:
         yield None
@@ -167,8 +167,8 @@ def compare_runs(options: CompareOptions) -> None:
     notes = check_comparable(groups)
     for note in notes:
         say(f"Note: {note}")
-    with user_prints_to_stderr(), _counted("assessing", options.quiet) as progress:
-        how = _evaluating(options.on, progress)
+    with user_prints_to_stderr(), _counted("assessing", options.quiet) as on_assessed:
+        how = _evaluating(options.on, on_assessed)
         comparison, queries = compare_folders(groups, options.share or [], how, options.n_niches)
     if comparison.note:
         say(f"Note: {comparison.note}")

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
-from numba.core import cgutils as _cgutils
 from numba.core import types
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
 
-cgutils: Any = _cgutils  # it is not typed
+from tesselite.compiled.vectors import LANES as LANES  # whoever uses lanes needs it
+from tesselite.compiled.vectors import call_for_each, data_pointer, lowest_bit, splat, vector_operation
 
-LANES = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
 
@@ -63,9 +62,7 @@ def _spread(builder: Any, value: Any) -> Any:
         return value
     if isinstance(value, ir.Constant):
         return ir.Constant(_VECTOR, [value.constant] * LANES)
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), zeros)
+    return splat(builder, value, _VECTOR)
 
 
 def _define(function: Any, result: Any, operands: Any, generate: Callable[[Any, Any, Any], Any]) -> None:
@@ -114,17 +111,12 @@ def _negative(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.fneg(args[0])
 
 
-def _operation(function: Callable[..., Any]) -> Any:
-    """Numba's intrinsic, for the type checker."""
-    return intrinsic(function)
-
-
 def _place(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    data = context.make_array(sig.args[0])(context, builder, args[0]).data
+    data = data_pointer(context, builder, sig.args[0], args[0])
     return builder.bitcast(builder.gep(data, [args[1]]), _VECTOR.as_pointer())
 
 
-@_operation
+@vector_operation
 def load(typing: Any, array: Any, at: Any) -> Any:
     """The lanes array[at:at + LANES]."""
 
@@ -134,7 +126,7 @@ def load(typing: Any, array: Any, at: Any) -> Any:
     return lanes(array, types.int64), generate
 
 
-@_operation
+@vector_operation
 def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
     """array[at:at + LANES] = lanes, or a float for all of them."""
 
@@ -145,22 +137,22 @@ def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
     return types.void(array, types.int64, value), generate
 
 
-@_operation
+@vector_operation
 def read(typing: Any, array: Any, at: Any) -> Any:
     """array[at], for an `at` that is known not to be negative: Numba's own look-up would count from the end."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(builder.gep(context.make_array(sig.args[0])(context, builder, args[0]).data, [args[1]]))
+        return builder.load(builder.gep(data_pointer(context, builder, sig.args[0], args[0]), [args[1]]))
 
     return array.dtype(array, types.int64), generate
 
 
-@_operation
+@vector_operation
 def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
     """array[at] = value, for an `at` that is known not to be negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        data = data_pointer(context, builder, sig.args[0], args[0])
         builder.store(args[2], builder.gep(data, [args[1]]))
         return context.get_dummy_value()
 
@@ -169,7 +161,7 @@ def write(typing: Any, array: Any, at: Any, value: Any) -> Any:
 
 def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any) -> Any:
     """The lanes array[index], for an index of each lane."""
-    data = context.make_array(array)(context, builder, value).data
+    data = data_pointer(context, builder, array, value)
     vector = ir.Constant(_VECTOR, ir.Undefined)
     for lane, index in enumerate(indices):
         one = builder.load(builder.gep(data, [index]))
@@ -177,7 +169,7 @@ def _collected(context: Any, builder: Any, array: Any, value: Any, indices: Any)
     return vector
 
 
-@_operation
+@vector_operation
 def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     """The lanes table[places[at + k] + shifts[k]], for indices that are known not to be negative.
 
@@ -185,7 +177,7 @@ def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     """
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        begins, offsets = (context.make_array(sig.args[i])(context, builder, args[i]).data for i in (1, 3))
+        begins, offsets = (data_pointer(context, builder, sig.args[i], args[i]) for i in (1, 3))
         begins = builder.gep(begins, [args[2]])
         indices = []
         for k in range(LANES):
@@ -197,7 +189,7 @@ def look_up(typing: Any, table: Any, places: Any, at: Any, shifts: Any) -> Any:
     return lanes(table, places, types.int64, shifts), generate
 
 
-@_operation
+@vector_operation
 def add(typing: Any, array: Any, at: Any, value: Any) -> Any:
     """array[at:at + LANES] += lanes."""
 
@@ -209,7 +201,7 @@ def add(typing: Any, array: Any, at: Any, value: Any) -> Any:
     return types.void(array, types.int64, lanes), generate
 
 
-@_operation
+@vector_operation
 def choose(typing: Any, where: Any, a: Any, b: Any) -> Any:
     """a in the lanes where the mask is true, b elsewhere."""
 
@@ -219,7 +211,7 @@ def choose(typing: Any, where: Any, a: Any, b: Any) -> Any:
     return lanes(mask, a, b), generate
 
 
-@_operation
+@vector_operation
 def spread(typing: Any, value: Any) -> Any:
     """A float in every lane."""
 
@@ -229,55 +221,49 @@ def spread(typing: Any, value: Any) -> Any:
     return lanes(types.float64), generate
 
 
-@_operation
+@vector_operation
 def fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c with one rounding, where each is lanes or a float."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        target = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")
-        return builder.call(target, [_spread(builder, arg) for arg in args])
+        return call_for_each(builder, "fma", *(_spread(builder, arg) for arg in args))
 
     return lanes(a, b, c), generate
 
 
-@_operation
+@vector_operation
 def magnitude(typing: Any, value: Any) -> Any:
     """Lanes without their signs."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
-        name = f"llvm.fabs.v{LANES}f64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+        return call_for_each(builder, "fabs", args[0])
 
     return lanes(lanes), generate
 
 
-@_operation
+@vector_operation
 def rounded(typing: Any, value: Any) -> Any:
     """Lanes rounded to whole numbers, halves to even ones."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR])
-        name = f"llvm.rint.v{LANES}f64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [args[0]])
+        return call_for_each(builder, "rint", args[0])
 
     return lanes(lanes), generate
 
 
-@_operation
+@vector_operation
 def gathered(typing: Any, array: Any, indices: Any, at: Any) -> Any:
     """The lanes array[indices[at:at + LANES]], for indices of int64 that are not negative."""
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        first = builder.gep(context.make_array(sig.args[1])(context, builder, args[1]).data, [args[2]])
+        first = builder.gep(data_pointer(context, builder, sig.args[1], args[1]), [args[2]])
         places = (builder.gep(first, [ir.Constant(ir.IntType(64), lane)]) for lane in range(LANES))
         return _collected(context, builder, sig.args[0], args[0], (builder.load(place) for place in places))
 
     return lanes(array, indices, types.int64), generate
 
 
-@_operation
+@vector_operation
 def entries(typing: Any, table: Any, at: Any) -> Any:
     """The lanes table[at], for lanes `at` that hold whole numbers and none that is negative."""
 
@@ -289,7 +275,7 @@ def entries(typing: Any, table: Any, at: Any) -> Any:
     return lanes(table, lanes), generate
 
 
-@_operation
+@vector_operation
 def bits(typing: Any, where: Any) -> Any:
     """A mask as a whole number: bit k is lane k."""
 
@@ -299,7 +285,7 @@ def bits(typing: Any, where: Any) -> Any:
     return types.int64(mask), generate
 
 
-@_operation
+@vector_operation
 def where(typing: Any, which: Any) -> Any:
     """The mask of the lanes whose bit is set in a whole number."""
 
@@ -309,7 +295,7 @@ def where(typing: Any, which: Any) -> Any:
     return mask(types.int64), generate
 
 
-@_operation
+@vector_operation
 def in_each_byte(typing: Any, which: Any) -> Any:
     """The bits of a mask of eight lanes, in each byte of a whole number."""
 
@@ -319,14 +305,7 @@ def in_each_byte(typing: Any, which: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@_operation
-def lowest(typing: Any, which: Any) -> Any:
-    """The number of the lowest bit that is set in a whole number other than 0."""
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.int64), generate
+lowest = lowest_bit  # of a mask's bits
 
 
 def aligned_zeros(*shape: int) -> npt.NDArray[np.float64]:

@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from tesselite.tessellation.nearest.distances import data_pointer, load_lanes, splat, store_lanes, vector_operation
+from tesselite.compiled.vectors import data_pointer, load_lanes, splat, store_lanes, vector_operation
 
 LANES = 4
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tesselite.base.arrays import Floats
+from tesselite.base.checks import is_whole
 from tesselite.base.importing import import_name, name_of
 from tesselite.base.numbers import as_float
 from tesselite.compiled.blocks import CHUNK, Block, Brood, block_of_operator, call_variation
@@ -121,7 +122,7 @@ class OwnOperator(Operator):
         if n_parents not in (1, 2):
             raise ValueError(f"n_parents: expected 1 or 2, got {n_parents!r}")
         for name, count in (("uniforms", uniforms), ("normals", normals)):
-            if count is not None and (not isinstance(count, int) or not 0 <= count < 2**31):
+            if count is not None and (not is_whole(count, 0) or count >= 2**31):
                 raise ValueError(f"{name}: expected a whole number of at least 0, or None, got {count!r}")
         self.function = function
         self.n_parents = n_parents
@@ -173,7 +174,7 @@ class OwnOperator(Operator):
 
 def operator(
     *, n_parents: int = 1, uniforms: int | None = None, normals: int | None = None
-) -> Callable[[Any], OwnOperator]:
+) -> Callable[[Callable[..., object]], OwnOperator]:
     """Turn a function compiled by Numba's `@njit` into an operator that runs inside the compiled search loop.
 
     Use it as a decorator. The function gets parents (n_parents, width), low and high (width,), and random numbers for

@@ -20,7 +20,7 @@ from tesselite.execution.workers.farm import Farm
 from tesselite.problems.problem import Problem
 from tesselite.spaces.solutions import Rows
 
-_KINDS: dict[str, type[Execution]] = {way.kind: way for way in (InProcess, Batches, Asynchronous, Islands)}
+_KINDS: dict[str, type[Execution]] = {one.kind: one for one in (InProcess, Batches, Asynchronous, Islands)}
 
 
 def execution_of(

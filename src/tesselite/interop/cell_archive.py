@@ -19,7 +19,8 @@ import numpy.typing as npt
 from tesselite.base.arrays import Ints
 from tesselite.base.importing import how_to_install
 from tesselite.base.interruption import uninterrupted
-from tesselite.interop.field_store import FieldStore, Values
+from tesselite.interop.field_store import FieldStore
+from tesselite.spaces.records import Values
 
 if TYPE_CHECKING:
     import pandas
@@ -304,7 +305,7 @@ class CellArchive(ABC):
             elites[name][occupied] = found
         return occupied, elites
 
-    def retrieve_single(self, measures: npt.ArrayLike) -> tuple[Any, dict[str, Any]]:
+    def retrieve_single(self, measures: npt.ArrayLike) -> tuple[np.bool_, dict[str, Any]]:
         """Whether the cell of measures (measure_dim,) is filled, and the fields of its elite; see `retrieve`."""
         occupied, elites = self.retrieve(self._checked_measures(measures, False))
         return occupied[0], {name: values[0] for name, values in elites.items()}
@@ -348,7 +349,7 @@ class CellArchive(ABC):
             )
         return self._take(self._rng.choice(len(self), size=n, replace=replace))
 
-    # -- the way to tesselite --------------------------------------------------------------------------------------
+    # -- conversion to tesselite -----------------------------------------------------------------------------------
 
     @abstractmethod
     def _tessellation(self, names: tuple[str, ...]) -> Tessellation:

@@ -16,8 +16,7 @@ from tesselite.archive.elitism import find_rows, new_index, set_row
 from tesselite.base.arrays import Floats, Ints
 from tesselite.base.interruption import uninterrupted
 from tesselite.compiled.kernels import kernel
-
-Values = dict[str, npt.NDArray[Any]]
+from tesselite.spaces.records import Values
 
 
 class FieldStore:

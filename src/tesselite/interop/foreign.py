@@ -16,10 +16,9 @@ from tesselite.archive.archive import Archive
 from tesselite.archive.elites import Elites
 from tesselite.base.arrays import Floats, Ints
 from tesselite.spaces.features import FeatureSpace
+from tesselite.spaces.records import Values
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.voronoi import VoronoiTessellation
-
-Values = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)

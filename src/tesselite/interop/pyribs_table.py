@@ -17,8 +17,8 @@ import numpy.typing as npt
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import write_atomically
 from tesselite.base.spreadsheets import as_text, from_text
-from tesselite.interop.foreign import ForeignElites, Values, check_holds
-from tesselite.spaces.records import Record
+from tesselite.interop.foreign import ForeignElites, check_holds
+from tesselite.spaces.records import Record, Values
 
 _OWN = ("solution", "objective", "measures", "threshold", "index")
 

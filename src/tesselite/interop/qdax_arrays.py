@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
 from tesselite.base.atomic import check_regular, write_atomically
-from tesselite.interop.foreign import ForeignElites, Values, check_has_niches, check_holds
+from tesselite.interop.foreign import ForeignElites, check_has_niches, check_holds
+from tesselite.spaces.records import Values
 
 _FILES = ("genotypes", "fitnesses", "descriptors", "centroids")
 _MOST_NICHES = 10_000_000  # of which a file holds all

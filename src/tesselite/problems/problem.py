@@ -21,14 +21,16 @@ from tesselite.spaces.records import NO_RECORDS, Records
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from tesselite.archive.archive import Archive
 
 Seeds = npt.NDArray[np.int64]
 
-DrawScenario = Callable[[Any, str | None], object]
+DrawScenario = Callable[["Axes", str | None], object]
 """(axes, scenario)"""
 
-Film = Callable[[Any, str | None, Path, str], dict[str, Any]]
+Film = Callable[[Rows, str | None, Path, str], dict[str, Any]]
 """(solution, scenario, file, title)"""
 
 TRAINING = "training"  # the name of the search's own setting, beside those of scenarios

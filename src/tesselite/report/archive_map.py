@@ -15,22 +15,16 @@ from tesselite.archive.archive import Archive
 from tesselite.report.colouring import Colouring
 from tesselite.report.labels import unit_of, with_unit
 from tesselite.report.style import EMPTY_NICHE
-from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.pictures import set_feature_axis
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.raster import niches_of_pixels
+from tesselite.tessellation.raster import edges_of_pixels, niches_of_pixels
 
 _PIXELS = 900
 _MOST_POLYGONS = 20_000
 
 
-def paint_niches(archive: Archive, values: Any, pixels: int = _PIXELS) -> Any:
-    """An image (pixels, pixels), row 0 at the top, of `values`, one per elite in niche order; NaN in empty niches."""
-    return values_in(archive, niches_of_pixels(archive.tessellation, pixels)[::-1], values)
-
-
 def values_in(archive: Archive, niches: Any, values: Any) -> Any:
-    """The value of the elite of each of these niches, in their shape; NaN where the niche is empty."""
+    """Of `values`, one per elite in niche order, those of these niches, in their shape; NaN where one is empty."""
     filled = archive.elites().niches
     found = np.full(niches.shape, np.nan)
     if len(filled):
@@ -61,8 +55,8 @@ def _draw_cells(ax: Any, archive: Archive, colouring: Colouring) -> Any:
 
     niches = archive.elites().niches
     if painted(archive.tessellation, len(niches)):
-        edges = _edges(archive.tessellation.space, np.linspace(0.0, 1.0, _PIXELS + 1))
-        image = paint_niches(archive, colouring.values)[::-1]
+        edges = edges_of_pixels(archive.tessellation.space, _PIXELS)
+        image = values_in(archive, niches_of_pixels(archive.tessellation, _PIXELS), colouring.values)
         return ax.pcolormesh(*edges, np.ma.masked_invalid(image), rasterized=True, **colouring.look)
     polygons = archive.tessellation.polygons(niches)
     # Edges of the same colour close the seams that smoothing would leave between neighbours.
@@ -78,11 +72,6 @@ def painted(tessellation: Tessellation, filled: int) -> str:
     return f"there are more than {_MOST_POLYGONS:,}" if drawn > _MOST_POLYGONS else ""
 
 
-def _edges(space: FeatureSpace, unit: Any) -> list[Any]:
-    """Places along each axis, from unit scale to feature units."""
-    return list(space.from_unit(np.repeat(unit[:, None], space.n, axis=1)).T)
-
-
 def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     """Niches of one feature: a bar as wide as the niche at its elite's fitness; empty niches are grey."""
     from matplotlib.collections import LineCollection
@@ -92,7 +81,7 @@ def _draw_bars(ax: Any, archive: Archive, colouring: Colouring) -> Any:
     places = ((np.arange(steps) + 0.5) / steps)[:, None]
     rows = values_in(archive, archive.tessellation.niches_of_unit(places), np.arange(len(elites)))
     borders = np.flatnonzero(~((rows[1:] == rows[:-1]) | (np.isnan(rows[1:]) & np.isnan(rows[:-1])))) + 1
-    (units,) = _edges(archive.tessellation.space, np.concatenate([[0], borders, [steps]]) / steps)
+    units = archive.tessellation.space.from_unit(np.concatenate([[0], borders, [steps]])[:, None] / steps)[:, 0]
     starts, ends = units[:-1], units[1:]
     first = np.append(0, borders)
     empty = np.isnan(rows[first])

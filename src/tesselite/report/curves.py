@@ -69,7 +69,7 @@ def from_zero(ax: Any, values: Any) -> None:
         ax.set_yscale("symlog", linthresh=10.0 ** np.floor(np.log10(smallest)))
     scale = ax.yaxis.get_transform()
     lowest, highest, top = scale.transform([float(values.min()), largest, ax.get_ylim()[1] if largest else 1.0])
-    height = max(top, 1.02 * highest)  # dots on top are not cut
+    height = max(top, 1.03 * highest)  # dots on top are not cut
     ax.set_ylim(*scale.inverted().transform([-0.02 * height if lowest < 0.01 * height else 0.0, height]))
 
 

@@ -16,7 +16,7 @@ from tesselite.report.style import EMPTY_NICHE, LINES
 from tesselite.search.map_elites import Change
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
-from tesselite.tessellation.raster import borders_in, niche_borders
+from tesselite.tessellation.raster import borders_in, niche_borders, pixel_centres
 
 _SHOWN = 6  # features whose bounds are shown over time
 _BOXES = 40  # of two features, drawn into one another
@@ -123,9 +123,8 @@ def _draw_borders(ax: Any, niches: Tessellation) -> None:
 def picture_pixels(picture: Archive, box: FeatureSpace, low: float, high: float) -> npt.NDArray[np.uint8]:
     """A picture in the common box as numbers for the page, (240, 240), row 0 at the top; see `OUTSIDE`."""
     niches = picture.tessellation
-    centres = (np.arange(_PIXELS) + 0.5) / _PIXELS
-    x, y = np.meshgrid(centres, centres[::-1])
-    places = box.from_unit(np.column_stack([x.ravel(), y.ravel()]))
+    from_the_top = pixel_centres(_PIXELS).reshape(_PIXELS, _PIXELS, 2)[::-1].reshape(-1, 2)
+    places = box.from_unit(from_the_top)
     found = niches.niches_of_unit(niches.space.to_unit(places).clip(0.0, 1.0)).reshape(_PIXELS, _PIXELS)
     levels = 3 + np.round((picture.elites().fitness - low) / (high - low or 1.0) * (LEVELS - 1)).astype(np.uint8)
     pixels = np.nan_to_num(values_in(picture, found, levels), nan=EMPTY).astype(np.uint8)

@@ -3,7 +3,7 @@
     settings.json       the plan: everything that is needed to run again
     events.jsonl        what has changed since: the budget, the tessellation that was made, workers that joined
     progress.csv        how the archive grew, a row at fixed numbers of evaluations
-    archive.parquet     the elites; also the checkpoint, since what a search is can be told from it and the seed
+    archive.parquet     the elites; also the checkpoint: it and the seed determine the search
     centroids.parquet   the tessellation, where it is not a grid
     start.parquet       known designs that were evaluated first, if there were any
     history/            every evaluation, in Parquet parts, if the run keeps them

@@ -37,7 +37,7 @@ def problem_of(folder: Path, plan: Plan, *, asked: bool = False) -> Problem:
 
 
 def unagreed_file(plan: Plan) -> str | None:
-    """The file that importing the problem or the operator of a run would run, and that this user has not agreed to."""
+    """The file that importing a run's problem, operator or niches would run, if this user has not agreed to it."""
     return next((file for what, file in _imports(plan) if not is_agreed(what)), None)
 
 
@@ -50,10 +50,11 @@ def _imports(plan: Plan) -> list[tuple[str, str]]:
 
 
 def not_agreed(folder: Path, plan: Plan, file: str) -> str:
-    """Why the problem of a run is not imported, and what to do about it."""
+    """Why what a run names is not imported, and what to do about it."""
+    niches = f", its niches {plan.niches.imported}" if plan.niches.imported else ""
     return (
-        f"{folder}: its problem is {plan.problem}, its emitter {plan.emitter}; importing them would run {file}, "
-        "which you have not run before. If you trust that file, add --trust (in Python, pass the problem)"
+        f"{folder}: its problem is {plan.problem}, its emitter {plan.emitter}{niches}; importing them would run "
+        f"{file}, which you have not run before. If you trust that file, add --trust (in Python, pass the problem)"
     )
 
 

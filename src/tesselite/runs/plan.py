@@ -101,10 +101,10 @@ class Plan:
         niches = niches.checked(problem.features, seed)
         # Before niches are made: errors in the options of the search are reported now.
         trial = search_for(problem, Provisional(problem.features), emitter, initial, seed)
-        for way, why in _NEEDS_NO_MEMORY.items():
-            if execution.kind == way and not getattr(trial.emitter, way):
+        for kind, why in _NEEDS_NO_MEMORY.items():
+            if execution.kind == kind and not getattr(trial.emitter, kind):
                 raise ValueError(
-                    f"emitter: {trial.emitter} does not work with {way}, {why}; use batches (the default, also on "
+                    f"emitter: {trial.emitter} does not work with {kind}, {why}; use batches (the default, also on "
                     "workers) or an emitter without memory, such as uniform"
                 )
         if execution.kind == Islands.kind and niches.revision is not None:

@@ -41,13 +41,15 @@ from tesselite.tessellation.revision import Revision
 
 if TYPE_CHECKING:
     from tesselite.archive.history import EvaluatedRows
+    from tesselite.search.generations import CompiledGenerations
+    from tesselite.search.loop import CompiledLoop
 
 INITIAL = 1000
 BATCH_SIZE = 200
 
 MILESTONES = 200  # about this many in a run
 
-_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it gives a sign of life
+_STRETCH_SECONDS = 0.1  # how long the compiled loop runs before it returns to the caller
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 
 
 class MapElites:
-    """The state of a search: its archive, how many evaluations it has spent, and what was asked but not yet told.
+    """The state of a search: its archive, how many evaluations it has spent, and which solutions are pending.
 
     The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
     elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
@@ -252,7 +254,7 @@ class MapElites:
         return added
 
     def _select(self, revision: Revision, n_before: int) -> None:
-        """Keep a population within its size; the emitter forgets those that are gone, of which there are ever more."""
+        """Keep a population within its size; the emitter forgets what was removed, or its memory would only grow."""
         rows = revision.select(*self.archive.competitors(), n_before)
         if rows is not None:
             self.archive.keep(rows)
@@ -336,7 +338,7 @@ class MapElites:
     def save(self, path: str | Path, *, embed: bool = True) -> Path:
         """Write the search to one file, atomically, for `restore`; `Archive.load` can also read it.
 
-        Solutions that were asked but not yet told are not part of it: the next ask gives the same ones again.
+        Solutions whose results are pending are not part of it: the next ask gives the same ones again.
         `embed=False` leaves out the centroids, if they are stored elsewhere.
         """
         from tesselite.archive.file import save_archive
@@ -403,7 +405,7 @@ class NothingValid(RuntimeError):
 
 
 def stop_if_nothing_is_valid(search: MapElites, problem: Problem, first_batch: int) -> None:
-    """Raise NothingValid if the first batch, or the initial random solutions if fewer, had nothing valid."""
+    """Raise NothingValid if the first batch, or the random solutions if they are fewer, has no valid solution."""
     if len(search.archive) or search.evaluations < min(search.initial, first_batch):
         return
     reasons = ", ".join(f"{n} x {reason}" for reason, n in search.archive.invalid.most_common())
@@ -485,9 +487,9 @@ def batches(
         left = evaluations - search.evaluations
         if search.archive is not archive:  # the tessellation has changed
             loop, copies, archive = None, Copies(search.archive), search.archive
-        if not evaluate and search.evaluations >= search.initial and len(search.archive) and loop is None:
-            loop = runs_compiled(search, problem) and _compiled_loop(search, problem, batch_size, n_threads)
-        if loop and loop.can_run(left):
+        if loop is None and not evaluate and search.evaluations >= search.initial and len(search.archive):
+            loop = _compiled_loop(search, problem, batch_size, n_threads)
+        if loop is not None and loop.can_run(left):
             if search.history is not None:
                 left = min(left, -(-search.history.room // batch_size) * batch_size)
             for every in stops:
@@ -527,13 +529,17 @@ def runs_compiled(search: MapElites, problem: Problem) -> bool:
     return loop.runs(search) or generations.runs(search)
 
 
-def _compiled_loop(search: MapElites, problem: Any, batch_size: int, threads: int) -> Any:
+def _compiled_loop(
+    search: MapElites, problem: Problem, batch_size: int, threads: int
+) -> CompiledLoop | CompiledGenerations | None:
+    """The loop as machine code; None if there is none for this search, problem and size of batches."""
+    from tesselite.problems.user_function import CompiledProblem
+
+    if not isinstance(problem, CompiledProblem):
+        return None
     from tesselite.search import generations, loop
 
     if generations.runs(search):
-        return (
-            generations.CompiledGenerations(search, problem, threads)
-            if batch_size == search.emitter.batch_size
-            else False
-        )
-    return loop.CompiledLoop(search, problem, batch_size, threads)
+        suits = batch_size == search.emitter.batch_size
+        return generations.CompiledGenerations(search, problem, threads) if suits else None
+    return loop.CompiledLoop(search, problem, batch_size, threads) if loop.runs(search) else None

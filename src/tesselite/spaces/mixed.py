@@ -48,13 +48,7 @@ class Discrete(FloatRows):
     def validate(self, solutions: npt.ArrayLike) -> Rows:
         """The solutions as rows; ValueError says what is wrong with them."""
         rows = self._as_rows(solutions)
-        bad = ~((rows >= self.low) & (rows <= self.high) & (rows == np.floor(rows)))
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(
-                f"solutions: expected whole numbers in [{self.low[j]:g}, {self.high[j]:g}] on axis {j}, "
-                f"got {rows[i, j]} in row {i}"
-            )
+        self._refuse(rows, ~((rows >= self.low) & (rows <= self.high) & (rows == np.floor(rows))), "whole numbers")
         return rows
 
 

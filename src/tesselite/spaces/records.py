@@ -170,7 +170,9 @@ def _field(name: Any, kind: Any) -> Record:
         raise ValueError(f"records: expected names, got {shown(name)}")
     if kind in (float, int, bool, str):
         return Record(name, kind.__name__)
-    if isinstance(kind, tuple) and kind and all(is_whole(size, 1) for size in kind) and math.prod(kind) < 2**24:
-        return Record(name, "float", kind)
+    if isinstance(kind, tuple) and kind and all(is_whole(size, 1) for size in kind):
+        shape = tuple(map(int, kind))
+        if math.prod(shape) < 2**24:
+            return Record(name, "float", shape)
     expected = f"float, int, bool, str or a shape such as (100, 2) for {name!r}"
     raise ValueError(f"records: expected {expected}, got {kind!r:.80}")

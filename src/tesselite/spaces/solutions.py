@@ -83,6 +83,18 @@ class FloatRows:
             raise ValueError(f"solutions: expected shape (n, {self.width}), got {np.shape(solutions)}")
         return rows
 
+    def _axis(self, j: int) -> str:
+        return f"axis {j}"
+
+    def _refuse(self, rows: Floats, bad: npt.NDArray[np.bool_], expected: str) -> None:
+        """ValueError for the first of the values (n, width) that are marked as bad, if there is one."""
+        if bad.any():
+            i, j = np.argwhere(bad)[0]
+            bounds = f"[{self.low[j]:g}, {self.high[j]:g}]"
+            raise ValueError(
+                f"solutions: expected {expected} in {bounds} on {self._axis(j)}, got {rows[i, j]} in row {i}"
+            )
+
 
 def checked_bounds(name: str, bounds: Mapping[str, Any]) -> tuple[tuple[str, ...], Floats]:
     """Names and (low, high) of each; ValueError for anything else."""
@@ -169,13 +181,7 @@ class Box(FloatRows):
         If the values have names, a solution may be a mapping.
         """
         rows = self._as_rows(by_position(solutions, self.names) if self.names else solutions)
-        bad = ~((rows >= self.low) & (rows <= self.high))
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(
-                f"solutions: expected values in [{self.low[j]:g}, {self.high[j]:g}] on {self._axis(j)}, "
-                f"got {rows[i, j]} in row {i}"
-            )
+        self._refuse(rows, ~((rows >= self.low) & (rows <= self.high)), "values")
         return rows
 
     def __repr__(self) -> str:
@@ -242,13 +248,7 @@ class Levels(FloatRows):
         above = np.searchsorted(self.values, rows).clip(1, len(self.values) - 1)
         lower, upper = self.values[above - 1], self.values[above]
         nearest = np.where(rows - lower <= upper - rows, lower, upper)
-        bad = ~(np.abs(rows - nearest) <= self._tolerance)
-        if bad.any():
-            i, j = np.argwhere(bad)[0]
-            raise ValueError(
-                f"solutions: expected one of {len(self.values)} levels from {self.values[0]:g} to "
-                f"{self.values[-1]:g} on axis {j}, got {rows[i, j]} in row {i}"
-            )
+        self._refuse(rows, ~(np.abs(rows - nearest) <= self._tolerance), f"one of {len(self.values)} levels")
         return nearest
 
     def __repr__(self) -> str:

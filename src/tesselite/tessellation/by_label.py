@@ -21,7 +21,8 @@ from tesselite.tessellation.samplers import accepted, with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
-    from tesselite.tessellation.cvt import ConstructionRecord, CvtJob, OnIteration
+    from tesselite.tessellation.cvt import ConstructionRecord, CvtJob
+    from tesselite.tessellation.kind import OnIteration
 
 
 @dataclass(frozen=True)

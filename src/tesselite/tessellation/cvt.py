@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +22,9 @@ from tesselite.base.numbers import as_float, as_floats
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
 from tesselite.spaces.features import FeatureSpace, Sampler
+from tesselite.tessellation.kind import OnIteration
 from tesselite.tessellation.samplers import with_sampler
 from tesselite.tessellation.voronoi import VoronoiTessellation, checked_p
-
-OnIteration = Callable[[int, float], object]
 
 METHODS = ("exact", "fresh", "lloyd", "sobol", "halton")
 SEQUENCES = ("sobol", "halton")  # points of a scrambled sequence, as they are

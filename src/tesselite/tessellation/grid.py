@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.arrays import Floats
+from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
 
@@ -59,7 +60,7 @@ class GridTessellation(Tessellation):
             counts = [n or cells for n, cells in zip(labels, counts, strict=True)]
         if len(counts) != space.n:
             raise ValueError(f"shape: expected one number, or one for each of {space.n} features, got {len(counts)}")
-        if not all(isinstance(n, int | np.integer) and n >= 1 for n in counts):
+        if not all(is_whole(n, 1) for n in counts):
             raise ValueError(f"shape: expected whole numbers of at least 1, got {shape!r}")
         for name, n, given in zip(space.names, labels, counts, strict=True):
             if n and n != given:

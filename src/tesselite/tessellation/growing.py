@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.kind import Construction
+from tesselite.tessellation.kind import OnIteration
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.rules import Rule, by_text
 from tesselite.tessellation.voronoi import checked_p, p_to_json
@@ -44,7 +44,7 @@ class Growing(Rule):
         self._set("ignore_bounds", bool(self.ignore_bounds))
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known."""
         return Provisional(FeatureSpace(dict.fromkeys(space.names)).titled(space) if self.ignore_bounds else space)
@@ -78,7 +78,7 @@ class Expanding(Growing):
     of their range, if something lies farther beyond them than the share `growth` of the range. The `outliers` lowest
     and highest values of each feature do not count. `ignore_bounds` finds all bounds, even given ones. `p`:
     Minkowski order of the CVT's distance; `n_samples`: samples for the CVT, as in `tesselite.cvt`. A CVT of more
-    features than `axes` has only so many dimensions, along axes in which the elites differ (docs/growing.md). Give the
+    features than `axes` has only `axes` dimensions, along axes in which the elites differ (docs/growing.md). Give the
     result as `tessellation` to `tesselite.run`.
 
     Example:
@@ -132,14 +132,14 @@ class Expanding(Growing):
         return None if self.grid is None else tuple(self.grid)
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Provisional:
         """What stands for the niches until bounds are known; their CVT of the unit cube is constructed now."""
         if self.shape is None:
             from tesselite.tessellation.growth import unit_centroids
 
-            unit_centroids(min(space.n, self.axes), self, seed, threads, progress)
-        return super().tessellate(space, seed, threads, progress)
+            unit_centroids(min(space.n, self.axes), self, seed, threads, on_iteration)
+        return super().tessellate(space, seed, threads, on_iteration)
 
     def checked(self, space: FeatureSpace, seed: int) -> Self:
         """The same; ValueError if they cannot grow over this space."""

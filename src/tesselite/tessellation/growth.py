@@ -8,7 +8,7 @@ Mouret (GECCO 2017 Companion) published variants whose details we do not know: t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from tesselite.compiled.kernels import kernel
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import Adaptive, Clusters, Expanding, Growing
+from tesselite.tessellation.kind import OnIteration
 from tesselite.tessellation.protocol import Tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
@@ -61,7 +62,7 @@ class Expansion(Revision):
     A CVT of the unit cube is one within any bounds, since distances are measured in scaled features: mapped to the new
     bounds, the old centroids are already where Lloyd's algorithm would leave them.
 
-    With more features than `Expanding.axes`, the CVT has only that many dimensions, and is laid along axes that are
+    With more features than `Expanding.axes`, the CVT has that many dimensions, and is laid along axes that are
     learned from the elites: when there are first niches, and at changes when evaluations have doubled since then.
     """
 
@@ -300,7 +301,7 @@ def unit_centroids(
     how: Growing,
     seed: int,
     threads: int | None = None,
-    progress: Callable[[int, float], object] | None = None,
+    on_iteration: OnIteration | None = None,
 ) -> Floats:
     """The centroids (n_niches, d) of a CVT of the unit cube; from the cache of the user, if it was made before."""
     from tesselite.tessellation.cvt import cvt
@@ -310,7 +311,7 @@ def unit_centroids(
     if key not in _kept:
         space = FeatureSpace.unit(n_features)
         made = cvt(
-            space, how.n_niches, n_samples, seed=seed, p=how.p, threads=threads, on_iteration=progress, cache=True
+            space, how.n_niches, n_samples, seed=seed, p=how.p, threads=threads, on_iteration=on_iteration, cache=True
         )
         _kept.clear()
         _kept[key] = made.centroids

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 CENTROIDS_FILE = "centroids.parquet"  # in the folder of a run
 
-Construction = Callable[[int, float], object]
-"""Called with the iteration and the error while a CVT is constructed."""
+OnIteration = Callable[[int, float], object]
+"""Called with the number of the iteration and the error after each iteration of the construction of a CVT."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Niches(ABC):
 
     @abstractmethod
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Tessellation:
         """The tessellation of this space; ValueError if there is none."""
 

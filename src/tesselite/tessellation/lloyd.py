@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from tesselite.base.arrays import Floats, Ints, Singles
 from tesselite.compiled.kernels import kernel
-from tesselite.tessellation.nearest.distances import lane_box_squares, lane_squares, lowest_bit
+from tesselite.compiled.vectors import lowest_bit
+from tesselite.tessellation.nearest.distances import lane_box_squares, lane_squares
 
 Flags = npt.NDArray[np.uint8]
 

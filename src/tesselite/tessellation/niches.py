@@ -14,7 +14,7 @@ from tesselite.base.checks import is_whole
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
 from tesselite.tessellation.growing import KINDS as GROWING
-from tesselite.tessellation.kind import CENTROIDS_FILE, Construction, Niches
+from tesselite.tessellation.kind import CENTROIDS_FILE, Niches, OnIteration
 from tesselite.tessellation.population import KINDS as POPULATIONS
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 from tesselite.tessellation.rules import Rule
@@ -32,7 +32,7 @@ class Grid(Niches):
     cells: str = "equal"
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Tessellation:
         return GridTessellation(space, self.shape, cells=self.cells)
 
@@ -90,12 +90,12 @@ class Cvt(_OfCentroids):
         return options.job(space, self.n_niches)
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Tessellation:
         """Construct it, or find it in the cache."""
         from tesselite.tessellation.cvt import construct
 
-        return construct(self.job(space, seed, threads), progress, cache=True)
+        return construct(self.job(space, seed, threads), on_iteration, cache=True)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -140,7 +140,7 @@ class Given(_OfCentroids):
         return self.fingerprint
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Tessellation:
         assert self.tessellation is not None
         if self.tessellation.space != space:

@@ -17,7 +17,7 @@ from tesselite.base.importing import import_name, name_of
 from tesselite.base.trust import is_import_agreed
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.grid import GridTessellation
-from tesselite.tessellation.kind import Construction, Niches
+from tesselite.tessellation.kind import Niches, OnIteration
 from tesselite.tessellation.protocol import Tessellation, checked_tessellation
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.voronoi import VoronoiTessellation
@@ -127,7 +127,7 @@ class Own(Niches):
         return self.name
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Tessellation:
         found = self.tessellation or _made(class_of(self.name), space, self.arguments)
         if found.space != space:
@@ -175,13 +175,9 @@ class Own(Niches):
 
     @property
     def construction(self) -> str:
-        return self._said
-
-    @property
-    def _said(self) -> str:
         plain = all(isinstance(value, int | float) for value in self.arguments.values())
         words = [f"{name}={json.dumps(value)}" for name, value in self.arguments.items()]
         return ",".join(words) if plain else json.dumps(self.arguments)
 
     def command(self, folder: Path) -> list[str]:
-        return ["--tessellation", ":".join(filter(None, (self.name, self._said)))]
+        return ["--tessellation", ":".join(filter(None, (self.name, self.construction)))]

@@ -13,7 +13,7 @@ import numpy as np
 from tesselite.base.arrays import Floats
 from tesselite.base.terminal import short
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.raster import niche_borders
+from tesselite.tessellation.raster import edges_of_pixels, niche_borders
 from tesselite.tessellation.voronoi import VoronoiTessellation
 
 if TYPE_CHECKING:
@@ -172,11 +172,10 @@ def _draw_cells(axes: Any, tessellation: Any, color: Any) -> None:
 def _draw_borders(axes: Any, tessellation: Any) -> None:
     """Borders between niches of any p, from a raster."""
     pixels = 900
-    edges = [
-        tessellation.space.from_unit(np.column_stack([np.linspace(0, 1, pixels + 1)] * 2))[:, axis] for axis in (0, 1)
-    ]
     shown = np.ma.masked_equal(niche_borders(tessellation, pixels).astype(float), 0.0)
-    axes.pcolormesh(*edges, shown, cmap="Blues", vmin=0.0, vmax=1.2, rasterized=True)
+    axes.pcolormesh(
+        *edges_of_pixels(tessellation.space, pixels), shown, cmap="Blues", vmin=0.0, vmax=1.2, rasterized=True
+    )
 
 
 def _pairs(tessellation: VoronoiTessellation) -> Figure:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.base.arrays import Floats, Ints
+from tesselite.base.checks import is_whole
 from tesselite.base.numbers import as_floats
 from tesselite.spaces.features import FeatureSpace
 
@@ -137,6 +138,6 @@ def checked_tessellation(tessellation: Any) -> Tessellation:
     space, n_niches = getattr(tessellation, "space", None), getattr(tessellation, "n_niches", None)
     if not isinstance(space, FeatureSpace):
         raise ValueError(f"tessellation: expected space to be a FeatureSpace, got {space!r:.80}")
-    if not isinstance(n_niches, int | np.integer) or not 1 <= n_niches < 2**63:
+    if not is_whole(n_niches, 1) or n_niches >= 2**63:  # type: ignore[operator]
         raise ValueError(f"tessellation: expected n_niches from 1 to 2^63 - 1, got {n_niches!r:.80}")
     return tessellation

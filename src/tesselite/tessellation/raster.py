@@ -5,14 +5,27 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.arrays import Floats
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.protocol import Tessellation
+
+
+def pixel_centres(pixels: int) -> Floats:
+    """The centres of the pixels of the unit square, (pixels * pixels, 2), row by row from the bottom."""
+    centres = (np.arange(pixels) + 0.5) / pixels
+    x, y = np.meshgrid(centres, centres)
+    return np.column_stack([x.ravel(), y.ravel()])
+
+
+def edges_of_pixels(space: FeatureSpace, pixels: int) -> list[Floats]:
+    """Where pixels begin and end along each feature, (pixels + 1,) in feature units."""
+    edges = np.linspace(0.0, 1.0, pixels + 1)
+    return list(space.from_unit(np.repeat(edges[:, None], space.n, axis=1)).T)
 
 
 def niches_of_pixels(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.int64]:
     """The niche at the centre of every pixel, (pixels, pixels); row 0 is at the bottom, the least second feature."""
-    centres = (np.arange(pixels) + 0.5) / pixels
-    x, y = np.meshgrid(centres, centres)
-    return tessellation.niches_of_unit(np.column_stack([x.ravel(), y.ravel()])).reshape(pixels, pixels)
+    return tessellation.niches_of_unit(pixel_centres(pixels)).reshape(pixels, pixels)
 
 
 def niche_borders(tessellation: Tessellation, pixels: int) -> npt.NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from tesselite.base.arrow import read_about
 from tesselite.base.checks import checked_count
 from tesselite.base.numbers import as_float
 from tesselite.spaces.features import FeatureSpace
-from tesselite.tessellation.kind import Construction, Niches
+from tesselite.tessellation.kind import Niches, OnIteration
 from tesselite.tessellation.provisional import Provisional
 from tesselite.tessellation.revision import Revision
 
@@ -44,7 +44,7 @@ class Rule(Niches):
         """The rule at work; each search has one of its own."""
 
     def tessellate(
-        self, space: FeatureSpace, seed: int, threads: int | None = None, progress: Construction | None = None
+        self, space: FeatureSpace, seed: int, threads: int | None = None, on_iteration: OnIteration | None = None
     ) -> Provisional:
         """The initial tessellation: no niches, all solutions are kept."""
         return Provisional(space)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,11 @@ from tesselite.problems.hexapod_locomotion.robot import body as body_without
 from tesselite.problems.problem import Problem
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Box, Levels, Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tesselite.archive.archive import Archive
 
 _PARTS = ("amplitude", "phase", "duty cycle")
 # Which of a joint's three values are features, for each descriptor of controller values.
@@ -123,7 +128,7 @@ class Hexapod(Problem):
             distances = np.round(distances, 2)
         return Evaluation.of(distances, features, episodes.reasons())
 
-    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+    def draw(self, archive: Archive, folder: Path, kind: str) -> list[Path]:
         """Draw the best elite's gait and path, intact and under each damage; the file made (none for no elites)."""
         from tesselite.problems.hexapod_locomotion.gait_pictures import plot_walk
 
@@ -133,13 +138,13 @@ class Hexapod(Problem):
         title = f"{self.name}: the best elite, {best.fitness / DURATION:.2f} m/s"
         return [plot_walk(self, best.solution, folder / f"best.{kind}", title)]
 
-    def draw_scenario(self, ax: Any, scenario: str | None) -> None:
+    def draw_scenario(self, ax: Axes, scenario: str | None) -> None:
         """Draw the robot from above, with the legs that it has there."""
         from tesselite.problems.hexapod_locomotion.gait_pictures import draw_body
 
         draw_body(ax, self._body(scenario).missing)
 
-    def film(self, solution: Any, scenario: str | None, file: Path, title: str) -> dict[str, Any]:
+    def film(self, solution: Rows, scenario: str | None, file: Path, title: str) -> dict[str, Any]:
         """Film an episode; its distance in m, None if it is invalid."""
         from tesselite.problems.hexapod_locomotion.film import film
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,11 @@ from tesselite.problems.maze_navigation.world import World, paper_world
 from tesselite.problems.problem import TRAINING, Problem
 from tesselite.spaces.features import FeatureSpace
 from tesselite.spaces.solutions import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tesselite.archive.archive import Archive
 
 DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 500}
 """The paper's descriptors, and on how many points of the trajectory each rests (section IV-A.3)."""
@@ -146,13 +151,13 @@ class Maze(Problem):
         self.check_scenario(scenario)
         return self._worlds[scenario]()
 
-    def draw_scenario(self, ax: Any, scenario: str | None) -> None:
+    def draw_scenario(self, ax: Axes, scenario: str | None) -> None:
         """Draw the walls, start and goal of an environment."""
         from tesselite.problems.maze_navigation.maze_pictures import draw_small
 
         draw_small(ax, self.world_of(scenario))
 
-    def draw(self, archive: Any, folder: Path, kind: str) -> list[Path]:
+    def draw(self, archive: Archive, folder: Path, kind: str) -> list[Path]:
         """Draw the elites in the maze, the niches (2D), the best path in each environment and the best network."""
         from tesselite.problems.maze_navigation.maze_pictures import draw_run
 

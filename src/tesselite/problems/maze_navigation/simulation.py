@@ -333,7 +333,9 @@ def _roll_out(row: int, n_hidden: int, n_layers: int, course: Any, network: Any,
     """Drive a robot by one network."""
     name, used, value, fresh, distance = network.name, network.used, network.value, network.fresh, network.distance
     n_neurons = in_lanes(n_hidden + 2)
-    width, leap, blocked, start, goal, axle, longest, flags, n_steps, times = course
+    width, leap, blocked, start, goal = course.width, course.leap, course.blocked, course.start, course.goal
+    axle, longest, flags = course.axle, course.laser_range, course.flags
+    n_steps, times = course.n_steps, course.times
     features, record = outcome.features, outcome.record
     skip = flags & NO_SKIPS == 0
     if not skip:

@@ -1,8 +1,7 @@
 """Eight distances at once: the vector operations that the indexes and Lloyd's algorithm are made of.
 
-Numba does not vectorise loops of eight; here the vectors are spelled out for LLVM, which maps them to the processor's
-instructions. Plain IEEE operations in a fixed order, so that results are those of the scalar formula. What is searched
-with them lives in `tree` and `lloyd`.
+Plain IEEE operations in a fixed order, so that results are those of the scalar formula. What is searched with them
+lives in `tree` and `lloyd`.
 """
 
 from __future__ import annotations
@@ -11,47 +10,19 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils as _cgutils
 from numba.core import types
-from numba.extending import intrinsic
 
-LANES = 8
-cgutils: Any = _cgutils  # it is not typed
-
-
-def vector_operation(function: Callable[..., Any]) -> Any:
-    """Numba's intrinsic, for the type checker: what is called has neither the decorated arguments nor their types."""
-    return intrinsic(function)
-
-
-def element(dtype: Any) -> Any:
-    """The LLVM type of a Numba float type."""
-    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
-
-
-def data_pointer(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """The address of an array's first element."""
-    return context.make_array(kind)(context, builder, array).data
-
-
-def load_lanes(builder: Any, pointer: Any, offset: Any, vector: Any) -> Any:
-    """The vector at pointer[offset:], of any alignment."""
-    at = builder.bitcast(builder.gep(pointer, [offset]), vector.as_pointer())
-    return builder.load(at, align=4 if isinstance(vector.element, ir.FloatType) else 8)
-
-
-def store_lanes(builder: Any, value: Any, pointer: Any, offset: Any) -> None:
-    """pointer[offset:] = a vector."""
-    at = builder.bitcast(builder.gep(pointer, [offset]), value.type.as_pointer())
-    builder.store(value, at, align=4 if isinstance(value.type.element, ir.FloatType) else 8)
-
-
-def splat(builder: Any, scalar: Any, vector: Any) -> Any:
-    """A vector of equal elements."""
-    one = builder.insert_element(ir.Constant(vector, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    return builder.shuffle_vector(
-        one, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), vector.count), None)
-    )
+from tesselite.compiled.vectors import (
+    LANES,
+    call_for_each,
+    cgutils,
+    data_pointer,
+    element,
+    load_lanes,
+    splat,
+    store_lanes,
+    vector_operation,
+)
 
 
 def _mask(builder: Any, sums: Any, limit: Any) -> Any:
@@ -92,13 +63,7 @@ def sum_lanes(context: Any, builder: Any, sig: Any, args: Any, enter: Callable[[
 
 def absolute(builder: Any, gap: Any) -> Any:
     """A vector without its signs."""
-    return _call(builder, "llvm.fabs", gap)
-
-
-def _call(builder: Any, name: str, value: Any) -> Any:
-    width = "f32" if isinstance(value.type.element, ir.FloatType) else "f64"
-    kind = ir.FunctionType(value.type, [value.type])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"{name}.v{LANES}{width}"), [value])
+    return call_for_each(builder, "fabs", gap)
 
 
 def _larger(builder: Any, a: Any, b: Any) -> Any:
@@ -111,7 +76,7 @@ def _larger(builder: Any, a: Any, b: Any) -> Any:
 lane_squares = _lane_sums(lambda b, total, gap: b.fadd(total, b.fmul(gap, gap)))
 lane_absolutes = _lane_sums(lambda b, total, gap: b.fadd(total, absolute(b, gap)))
 lane_largest = _lane_sums(lambda b, total, gap: _larger(b, total, absolute(b, gap)))
-lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, _call(b, "llvm.sqrt", absolute(b, gap))))
+lane_roots = _lane_sums(lambda b, total, gap: b.fadd(total, call_for_each(b, "sqrt", absolute(b, gap))))
 
 
 @vector_operation
@@ -188,17 +153,6 @@ def lanes_least(typing: Any, data: Any, at: Any) -> Any:
             b = builder.shuffle_vector(values, values, ir.Constant(index, list(range(half, 2 * half))))
             values = builder.select(builder.fcmp_ordered("<", a, b), a, b)
         return builder.extract_element(values, ir.Constant(ir.IntType(32), 0))
-
-    return signature, generate
-
-
-@vector_operation
-def lowest_bit(typing: Any, mask: Any) -> Any:
-    """The number of the lowest bit set in an int64 that is not 0."""
-    signature = types.int64(types.int64)
-
-    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return signature, generate
 

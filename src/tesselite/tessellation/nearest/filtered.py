@@ -17,7 +17,8 @@ import numpy.typing as npt
 from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
-from tesselite.tessellation.nearest.distances import LANES, lowest_bit, row_square
+from tesselite.compiled.vectors import LANES, lowest_bit
+from tesselite.tessellation.nearest.distances import row_square
 from tesselite.tessellation.nearest.integers import (
     COLUMNS,
     LARGEST,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import types
 
-from tesselite.tessellation.nearest.distances import LANES, cgutils, data_pointer, splat, vector_operation
+from tesselite.compiled.vectors import LANES, cgutils, data_pointer, splat, vector_operation
 
 ROWS = 6
 COLUMNS = 16

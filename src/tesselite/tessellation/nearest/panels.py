@@ -16,7 +16,7 @@ from numba.core import types
 
 from tesselite.base.arrays import Floats, Singles
 from tesselite.compiled.kernels import kernel
-from tesselite.tessellation.nearest.distances import (
+from tesselite.compiled.vectors import (
     LANES,
     cgutils,
     data_pointer,

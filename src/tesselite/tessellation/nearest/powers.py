@@ -12,7 +12,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from tesselite.tessellation.nearest.distances import LANES, absolute, splat, sum_boxes, sum_lanes, vector_operation
+from tesselite.compiled.vectors import LANES, splat, vector_operation
+from tesselite.tessellation.nearest.distances import absolute, sum_boxes, sum_lanes
 
 LEAST, MOST = 0.1, 64.0  # the powers that are right to TOLERANCE
 TOLERANCE = 1e-8

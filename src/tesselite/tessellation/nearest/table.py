@@ -18,7 +18,7 @@ from tesselite.tessellation.nearest.tree import SQUARE, finite, new_scratch, tre
 TABLE, CENTROIDS, N_CENTROIDS = 5, 6, 7  # in the tree's header: where they start, and how many there are
 
 _FETCHED = 32  # look-ups whose parts of the table are fetched ahead together
-_SMALL = 4096  # a table of so few centroids is in the cache anyway
+_SMALL = 4096  # a table of at most this many centroids is in the cache anyway
 _MOST = 512  # centroids near a square
 _MARGIN = 1e-9  # relative, on squared distances; rounding is of order 1e-15, a square's own bounds of order 1e-12
 

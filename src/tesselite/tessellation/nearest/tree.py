@@ -15,8 +15,8 @@ import numpy as np
 from tesselite.base.arrays import Floats, Ints
 from tesselite.compiled.blocks import lookup_block
 from tesselite.compiled.kernels import kernel
+from tesselite.compiled.vectors import LANES, lowest_bit
 from tesselite.tessellation.nearest.distances import (
-    LANES,
     lane_absolutes,
     lane_box_squares,
     lane_largest,
@@ -24,7 +24,6 @@ from tesselite.tessellation.nearest.distances import (
     lane_squares,
     lanes_at_most,
     lanes_least,
-    lowest_bit,
 )
 from tesselite.tessellation.nearest.powers import LEAST, MOST, NEGLIGIBLE, TOLERANCE, lane_box_powers, lane_powers
 
