@@ -23,6 +23,7 @@ import numpy as np
 from tesselite.assessment.metrics import spread
 from tesselite.paper.maze import PAPER
 from tesselite.problems.maze_navigation import Maze, Mutation, Networks, Robot, maze
+from tesselite.problems.maze_navigation.problem import TrajectorySampler
 from tesselite.search.map_elites import MapElites, batches
 from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
@@ -60,6 +61,7 @@ def problem_of(condition: str, descriptor: str) -> Maze:
     problem = maze(descriptor, robot=Robot(**robot), networks=Networks(mutation=Mutation(**mutation)), **world)
     if early:
         problem.times = problem.times - problem.times[0] // 2
+        assert isinstance(problem.features.sampler, TrajectorySampler)
         sampler = replace(problem.features.sampler, times=tuple(problem.times.tolist()))
         bounds = {f"{axis}{time}": (0.0, 1000.0) for time in problem.times for axis in "xy"}
         problem.features = FeatureSpace(bounds, sampler=sampler)
