@@ -226,11 +226,17 @@ def test_options_are_never_ignored(tmp_path, run_main, options, told):
     assert not (tmp_path / "run").exists()
 
 
+def an_archive():
+    return tl.Archive(tl.GridTessellation(tl.FeatureSpace.unit(2), 3), 2)
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
         (lambda: tl.illuminate(lambda x: x, evaluations=10, grid=3), "problem: expected a problem"),
         (lambda: tl.illuminate("arm", evaluations=10, grid=3), "problem: expected a problem"),
+        (lambda: tl.assess(an_archive(), "maze"), "problem: expected a problem"),
+        (lambda: an_archive().show("maze"), "problem: expected a problem"),
         (lambda: tl.cvt({"a": (0, 1)}, 5), "space: expected a FeatureSpace"),
         (lambda: tl.MapElites(tl.Box(2), tl.FeatureSpace.unit(2)), "tessellation: expected a grid or a CVT"),
         (

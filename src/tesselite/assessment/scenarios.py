@@ -32,7 +32,7 @@ from tesselite.execution.choice import evaluator, execution_of
 from tesselite.execution.execution import Execution, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.workers import WorkersLike
-from tesselite.problems.problem import TRAINING, Problem
+from tesselite.problems.problem import TRAINING, Problem, checked_problem
 from tesselite.spaces.solutions import Rows
 
 OnAssessed = Callable[[int, int], object]
@@ -253,7 +253,7 @@ def assess(
     """
     execution = execution_of(WorkerChoice(workers, retries, timeout))
     how = Evaluating(execution, threads, on_assessed)
-    return _assess(archive, problem, scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
+    return _assess(archive, checked_problem(problem), scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
 
 
 def _assess(

@@ -213,7 +213,7 @@ def maze() -> Study:
     return _maze_study(
         "maze",
         "Maze navigation",
-        [*grids, *beyond, *map(_released_cells, grids), *(_maze_cvt(name) for name in MAZE.descriptors)],
+        [*grids, *beyond, *(_maze_cvt(name) for name in MAZE.descriptors), *map(_released_cells, grids)],
         contrasts=(
             *((f"grid-{name}", f"cvt-{name}") for name in ("2d", "10d", "20d", "50d")),
             *((f"grid-{name}-released", f"cvt-{name}") for name in MAZE.grid),
@@ -400,7 +400,7 @@ def hexapod() -> Study:
     return _hexapod_study(
         "hexapod",
         "Hexapod locomotion",
-        [*grids.values(), *beyond, *released, *(_hexapod_cvt(name) for name in _HEXAPOD_DIMENSIONS)],
+        [*grids.values(), *beyond, *(_hexapod_cvt(name) for name in _HEXAPOD_DIMENSIONS), *released],
         contrasts=(
             *((f"grid-{d}d", f"cvt-{d}d") for d in (6, 12, 24, 36)),
             *((f"grid-{d}d-released", f"cvt-{d}d") for d in (6, 12, 24)),

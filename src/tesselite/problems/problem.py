@@ -142,3 +142,13 @@ class Problem(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.name}: {self.solutions!r} -> {self.features!r}, {self.direction}>"
+
+
+def checked_problem(problem: object) -> Problem:
+    """The problem itself; ValueError if it is something else."""
+    if not isinstance(problem, Problem):
+        raise ValueError(
+            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
+            "take a built-in one, such as tesselite.problems.arm(10)"
+        )
+    return problem

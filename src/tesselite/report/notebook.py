@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tesselite.archive.archive import Archive
-from tesselite.problems.problem import Problem
+from tesselite.problems.problem import Problem, checked_problem
 from tesselite.report import plots
 from tesselite.report.page.html import document_of, page_of, plotly_bundle
 from tesselite.report.page.run_data import archive_data
@@ -56,7 +56,7 @@ def show(archive: Archive, problem: Problem | None = None) -> Path | None:
     Returns the file that the browser shows, None in a notebook. ValueError without Plotly.
     """
     plotly_bundle()
-    name = problem.name if problem is not None else "archive"
+    name = "archive" if problem is None else checked_problem(problem).name
     text = page_of(*document_of([archive_data(archive, name, problem)]))
     ipython = sys.modules.get("IPython")
     if ipython is not None and getattr(ipython.get_ipython(), "kernel", None) is not None:

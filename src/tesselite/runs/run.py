@@ -28,7 +28,7 @@ from tesselite.execution.execution import ANY, Execution, Job, WorkerChoice
 from tesselite.execution.in_process import IN_PROCESS
 from tesselite.execution.log import EvaluationLog
 from tesselite.execution.workers import Workers, WorkersLike
-from tesselite.problems.problem import Problem
+from tesselite.problems.problem import Problem, checked_problem
 from tesselite.runs.carry_on import InFolder, Progress, Run, RunDisplay, carry_on
 from tesselite.runs.display import shown_from_python
 from tesselite.runs.first_run import compiling_beside
@@ -164,11 +164,7 @@ def run(
         >>> run.evaluations, run.archive.n_niches
         (2000, 100)
     """
-    if not isinstance(problem, Problem):
-        raise ValueError(
-            f"problem: expected a problem, got {problem!r:.80}; decorate your function with @tesselite.problem, or "
-            "take a built-in one, such as tesselite.problems.arm(10)"
-        )
+    checked_problem(problem)
     chosen = None if variation is None and emitter is None else emitter_of(variation, emitter)
     plan = Plan.of(
         problem,
