@@ -253,7 +253,7 @@ def assess(
     """
     execution = execution_of(WorkerChoice(workers, retries, timeout))
     how = Evaluating(execution, threads, on_assessed)
-    return _assess(archive, checked_problem(problem), scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
+    return _assess(archive, problem, scenarios, _Draw(at_most, seed), None if out is None else Path(out), spec, how)
 
 
 def _assess(
@@ -265,7 +265,7 @@ def _assess(
     spec: str | None,
     how: Evaluating,
 ) -> Assessment:
-    settings = (TRAINING, *_checked_scenarios(problem, scenarios))
+    settings = (TRAINING, *_checked_scenarios(checked_problem(problem), scenarios))
     _check_archive(archive, problem)
     all_elites = archive.elites()
     elites = draw.of(all_elites)
