@@ -50,16 +50,9 @@ def plot_run(
         archive = in_niches(archive, len(archive))
         say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     files = []
-    rows = place.read_progress()
-    if rows:
-        panels = [name for name in MEASURES if any(row[name] is not None for row in rows)]
-        height = -(-len(panels) // 2)
-        with figure(PAGE_INCHES, 2.6 * height) as made:
-            for at, (name, colour) in enumerate(zip(panels, LINES, strict=False), start=1):
-                ax = plots.progress(folder, made.add_subplot(height, 2, at), measure=name, color=colour)
-                ax.grid(alpha=0.25)
-            made.suptitle(f"{plan.problem}, seed {plan.seed}", parse_math=False)
-            files.append(save(made, out / f"progress.{kind}"))
+    if rows := place.read_progress():
+        title = f"{plan.problem}, seed {plan.seed}"
+        files.append(_draw_progress(folder, rows, title, out / f"progress.{kind}"))
     changes = saved_changes(search)
     if changes:
         with figure(13.0, 3.4) as made:
@@ -80,6 +73,18 @@ def plot_run(
     title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     files += plot_archive(archive, out, kind, title, features, say, y_down=y_down)
     return files + (problem.draw(archive, out, kind) if problem is not None else [])
+
+
+def _draw_progress(folder: Path, rows: Sequence[dict[str, float | None]], title: str, file: Path) -> Path:
+    """Draw each measure that a run's rows of progress have in a panel of its own; returns the file."""
+    panels = [name for name in MEASURES if any(row[name] is not None for row in rows)]
+    height = -(-len(panels) // 2)
+    with figure(PAGE_INCHES, 2.6 * height) as made:
+        for at, (name, colour) in enumerate(zip(panels, LINES, strict=False), start=1):
+            ax = plots.progress(folder, made.add_subplot(height, 2, at), measure=name, color=colour)
+            ax.grid(alpha=0.25)
+        made.suptitle(title, parse_math=False)
+        return save(made, file)
 
 
 def plot_archive(
