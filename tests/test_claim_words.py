@@ -11,6 +11,7 @@ from tesselite.paper.claim_words import (
     numbers_inside,
     ours_in_words,
     paper_in_words,
+    released_in_words,
     runs_in_words,
     verdicts_in_words,
 )
@@ -55,6 +56,17 @@ def test_what_agrees_and_why_the_rest_is_undecided():
     short = judge(study, comparison(scaled(study, evaluations=1000), AS_IN_THE_PAPER["hexapod"]))
     assert verdicts_in_words({"Hexapod": short}).endswith("or other settings (15): Hexapod 15.")
     assert {runs_in_words(study, one) for one in short} == {"12 of 1,000"}
+
+
+def test_the_released_rules_are_counted_apart():
+    study, text = judged("maze", comparison(STUDIES["maze"](), AS_IN_THE_PAPER["maze"]), "fills a larger share")
+    spread = next(one for one in judge(study, None) if "MAP-Elites rises from 2D" in one.claim.text)
+    told = released_in_words([(text, text), (spread, replace(spread, verdict="agrees"))])
+    assert told == (
+        "- By the **released rules**, for 2 claims about pairs that they change: agrees 2. Not as by the paper's text: "
+        "The spread of MAP-Elites rises from 2D to 10D and falls to 20D (agrees instead of underpowered)."
+    )
+    assert released_in_words([]) == ""
 
 
 def test_a_claim_in_full_names_pairs_as_the_paper_does():

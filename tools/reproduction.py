@@ -23,13 +23,14 @@ from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.assessment.statistics import median, shift_interval
 from tesselite.assessment.tables import Table, shown
 from tesselite.assessment.trial import Trial
-from tesselite.paper.claim_rules import AGREES, DISAGREES, MIXED, OTHER_BUDGET, UNDERPOWERED
+from tesselite.paper.claim_rules import VERDICTS
 from tesselite.paper.claim_words import (
     claim_in_full,
     numbers_by_pair,
     numbers_inside,
     ours_in_words,
     paper_in_words,
+    released_in_words,
     runs_in_words,
     tests_in_words,
     verdicts_in_words,
@@ -45,7 +46,6 @@ from tesselite.problems.problem import TRAINING
 HOME = Path(__file__).parents[1]
 RESULTS = HOME / "results"
 EVALUATIONS = (20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 15_000_000)
-VERDICTS = (AGREES, MIXED, DISAGREES, UNDERPOWERED, OTHER_BUDGET)
 FIGURES = {
     "maze": {"best_performance": "Fig. 4", "niches_and_spread": "Fig. 5A and B", "expected_quality": "Fig. 5C"},
     "hexapod": {"progress_best_fitness": "Fig. 6A", "expected_quality": "Fig. 6B", "best_performance": "Fig. 7"},
@@ -90,15 +90,16 @@ def told(name: str, *, as_released: bool = False) -> list[Judged]:
 
 def summary() -> str:
     """What agrees, what does not and what is undecided, in words; then all claims: the paper, ours, the verdict."""
-    rows, judged = [], {}
+    rows, judged, both = [], {}, []
     for name, make in STUDIES.items():
         study = make()
-        others = {one.claim.text: one.verdict for one in told(name, as_released=True) if one.complete}
+        others = {one.claim.text: one for one in told(name, as_released=True) if one.complete}
         for one in judged.setdefault(study.title, told(name)):
             if one is judged[study.title][0]:
                 rows.append([f"**{study.title}**", "", "", "", ""])
             other = others.get(one.claim.text)
-            verdict = one.verdict + (f"; by the released rules: {other}" if other else "")
+            verdict = one.verdict + (f"; by the released rules: {other.verdict}" if other else "")
+            both += [(one, other)] if other else []
             rows.append(
                 [
                     one.claim.text,
@@ -111,7 +112,7 @@ def summary() -> str:
     counts = Counter(one.verdict for claims in judged.values() for one in claims)
     head = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS)
     table = Table(["claim", "paper", "ours", "runs", "verdict"], rows).to_markdown()
-    said = "\n".join(part for part in (verdicts_in_words(judged), _inside()) if part)
+    said = "\n".join(part for part in (verdicts_in_words(judged), released_in_words(both), _inside()) if part)
     return f"Verdicts on {sum(counts.values())} claims: {head}.\n\n{said}\n\n{_RUNS}\n\n{table}"
 
 

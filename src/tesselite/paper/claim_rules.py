@@ -24,6 +24,7 @@ from tesselite.problems.problem import TRAINING
 
 AGREES, DISAGREES, MIXED = "agrees", "disagrees", "mixed"
 UNDERPOWERED, OTHER_BUDGET = "underpowered", "other budget"
+VERDICTS = (AGREES, MIXED, DISAGREES, UNDERPOWERED, OTHER_BUDGET)
 
 ADDED = "2026-11-18"  # since when the rules of claims that came last have stood
 

@@ -5,13 +5,13 @@ How claims are decided is in `claim_rules`; here they are only put into words an
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from tesselite.assessment.comparison import Comparison, Measure
 from tesselite.assessment.statistics import mann_whitney
 from tesselite.assessment.tables import Table, shown
-from tesselite.paper.claim_rules import AGREES, OTHER_BUDGET, UNDERPOWERED, Claim, Contrast
+from tesselite.paper.claim_rules import AGREES, OTHER_BUDGET, UNDERPOWERED, VERDICTS, Claim, Contrast
 from tesselite.paper.claims import Judged
 from tesselite.paper.reported import Number, number_of, numbers_of_pairs
 from tesselite.paper.studies import Study
@@ -137,6 +137,23 @@ def _count(titles: Mapping[str, list[Judged]]) -> int:
 
 def _in_short(one: Judged) -> str:
     return one.claim.text.rstrip(".") + ("" if one.verdict == AGREES else f" ({one.tally()})")
+
+
+def released_in_words(claims: Iterable[tuple[Judged, Judged]]) -> str:
+    """The verdicts by the released code's rules, and which differ. Each claim: as by the paper's text, then by them."""
+    both = list(claims)
+    if not both:
+        return ""
+    counts = Counter(other.verdict for _, other in both)
+    told = ", ".join(f"{verdict} {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+    changed = [
+        f"{text.claim.text.rstrip('.')} ({other.verdict} instead of {text.verdict})"
+        for text, other in both
+        if other.verdict != text.verdict
+    ]
+    said = f" Not as by the paper's text: {'; '.join(changed)}." if changed else ""
+    n = f"{len(both)} claim{'s'[: len(both) > 1]}"
+    return f"- By the **released rules**, for {n} about pairs that they change: {told}.{said}"
 
 
 def numbers_by_pair(study: Study, comparison: Comparison) -> Table | None:
