@@ -107,3 +107,18 @@ def test_unused_folders_are_removed_after_a_month(tmp_path):
         os.utime(path, (time.time() - 40 * 24 * 3600,) * 2)
     compiled._remove_unused.__wrapped__(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([ours[2], *others])
+
+
+def test_numba_compiles_functions_without_a_module_as_before():
+    """As generated code has none; the listener that announces compilations sees those of others, too."""
+    code = """
+import numba
+import tesselite.compiled.kernels
+
+given = {}
+exec("def following(x): return x + 1", given)
+assert given["following"].__module__ is None
+assert numba.njit(given["following"])(1) == 2
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

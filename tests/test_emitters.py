@@ -109,6 +109,76 @@ def test_a_wrong_emitter_is_refused():
         tl.illuminate(make(), emitter=Wrong(), **SETTINGS)
 
 
+@pytest.mark.parametrize("base", [tl.emitters.uniform, tl.emitters.curiosity], ids=lambda base: base.__name__)
+def test_a_class_that_inherits_from_one_of_ours_is_the_users_own(tmp_path, base):
+    """The compiled loop knows nothing of its methods, and a file cannot hold it."""
+
+    class Counting(base):
+        told = 0
+
+        def tell(self, solutions, evaluated, added):
+            super().tell(solutions, evaluated, added)
+            self.told += len(solutions)
+
+        def __str__(self):
+            return "counting"
+
+    made = run(tl.problems.sphere(3), out=tmp_path / "run", emitter=Counting(), **{**SETTINGS, "grid": 5})
+    assert made.search.emitter.told == 800
+    assert made.plan.emitter == str(tl.emitters.mixture({Counting(): 1})) == "own emitter"
+    with pytest.raises(ValueError, match=r"started with your own emitter; pass it again"):
+        resume(tmp_path / "run", evaluations=900)
+    assert made.archive.equals(tl.illuminate(tl.problems.sphere(3), emitter=base(), **{**SETTINGS, "grid": 5}))
+
+
+class Constant(tl.emitters.Emitter):
+    def __init__(self, value, kept=None):
+        self.value, self.kept = value, {} if kept is None else kept
+
+    def ask(self, archive, n, first):
+        return np.full((n, self.space.width), self.value, self.space.dtype)
+
+    def state(self):
+        return self.kept
+
+
+@pytest.mark.parametrize(
+    ("space", "value", "message"),
+    [
+        (tl.Box(3, 0, 1), np.nan, r"expected values in \[0, 1\]"),
+        (tl.Box(3, 0, 1), 1e9, r"expected values in \[0, 1\]"),
+        (tl.Levels(3, [0.0, 0.5, 1.0]), 0.4, "expected"),
+        (tl.Permutation(3), 7, "expected"),
+    ],
+    ids=["nan", "far", "levels", "permutation"],
+)
+@pytest.mark.parametrize("wrapped", [False, True], ids=["alone", "in a mixture"])
+def test_solutions_outside_the_space_are_refused(space, value, message, wrapped):
+    """Compiled problems may index with them."""
+    emitter = Constant(value)
+    if wrapped:
+        emitter = tl.emitters.mixture({emitter: 1})
+    niches = tl.GridTessellation(tl.FeatureSpace.unit(2), 3)
+    search = tl.MapElites(space, niches, emitter=emitter, initial=5, seed=1)
+    search.ask(5)
+    search.tell(np.zeros(5), np.full((5, 2), 0.5))
+    with pytest.raises(ValueError, match=rf"^emitter\.ask: solutions: {message}.*; your emitter must stay inside"):
+        search.ask(5)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [None, [1.0], {"sigma": 0.1}, {1: np.zeros(2)}, {"a": np.array([object()])}, {"a": [1, 2]}],
+    ids=["none", "list", "number", "no name", "objects", "list in it"],
+)
+def test_a_state_that_no_file_can_hold_is_refused(tmp_path, state):
+    emitter = Constant(0.5)
+    search = tl.MapElites(tl.Box(3), tl.GridTessellation(tl.FeatureSpace.unit(2), 3), emitter=emitter, seed=1)
+    search.emitter.kept = state
+    with pytest.raises(ValueError, match=r"emitter\.state: expected names and arrays of numbers"):
+        search.save(tmp_path / "search.parquet")
+
+
 @pytest.mark.parametrize("text", ["curiosity:gaussian:0.1", "iso_line:0.01,0.2"])
 def test_an_emitter_is_found_by_its_name(text):
     emitter = by_name(text)

@@ -108,8 +108,9 @@ def test_bounds_are_kept_and_what_it_does_to_its_arguments_reaches_no_elite():
 def test_wrong_operators_are_refused():
     with pytest.raises(TypeError, match="expected a function compiled by Numba"):
         tl.variation.operator()(lambda parents, low, high, random: parents[0])
-    with pytest.raises(ValueError, match="n_parents: expected 1 or 2, got 3"):
-        make(lambda parents, low, high, random: parents[0], n_parents=3)
+    for wrong in (3, 2.0, True):
+        with pytest.raises(ValueError, match=f"n_parents: expected 1 or 2, got {wrong}"):
+            make(lambda parents, low, high, random: parents[0], n_parents=wrong)
     with pytest.raises(ValueError, match="uniforms: expected a whole number"):
         make(lambda parents, low, high, random: parents[0], uniforms=-1)
     one = make(lambda parents, low, high, random: parents[0])

@@ -12,6 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba import njit
 from typer.testing import CliRunner
 
 import tesselite as tl
@@ -61,6 +62,26 @@ def test_machine_code_and_python_find_the_same_niches(example):
     assert compiled.niche_of(ARM.features.high * 100) >= 45
     with pytest.raises(ValueError, match="features: expected finite"):
         compiled.niche_of([0.0, np.nan])
+
+
+@pytest.mark.parametrize("base", [tl.GridTessellation, tl.VoronoiTessellation], ids=lambda base: base.__name__)
+@pytest.mark.parametrize("what", ["niches_of_unit", "lookup"])
+def test_a_class_that_changes_a_built_in_one_changes_it_for_machine_code_and_python(base, what):
+    @njit
+    def last(points, floats, ints, niches):
+        niches[:] = 8
+
+    lookup = tl.lookup(last)
+    changes = {
+        "niches_of_unit": lambda self, unit, threads=None: np.full(len(unit), 8),
+        "lookup": property(lambda self: lookup),
+    }
+    places = [3, 3] if base is tl.GridTessellation else np.random.default_rng(0).random((9, 2))
+    changed = type("Changed", (base,), {what: changes[what]})(ARM.features, places)
+    assert changed.niche_of([0.1, 0.1]) == 8
+    search = tl.MapElites(ARM.solutions, changed, initial=10, seed=1)
+    assert runs_compiled(search, ARM) == (what == "lookup")
+    assert tl.illuminate(ARM, tessellation=changed, **SETTINGS).elites().niches.tolist() == [8]
 
 
 def test_an_archive_on_it_is_saved_and_loaded(example, tmp_path):

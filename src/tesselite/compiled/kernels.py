@@ -162,7 +162,7 @@ class _Announcement(_numba_event.Listener):  # type: ignore[misc]
 
     def on_start(self, event: Any) -> None:
         """A function is about to be compiled."""
-        module = event.data["dispatcher"].py_func.__module__
+        module = str(event.data["dispatcher"].py_func.__module__)  # generated functions may have none
         if module.startswith("tesselite."):
             _numba_event.unregister("numba:compile", self)
             log.info("compiling; the machine code is kept in %s", cache_folder())

@@ -18,7 +18,7 @@ from tesselite.archive.elites import Added, Status
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.numbers import as_float, shown
 from tesselite.base.seeds import Purpose
-from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
+from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter, text_of
 from tesselite.spaces.solutions import Rows, SolutionSpace
 
 _EXPLORATION = 0.05  # how much the bandit prefers rarely used emitters
@@ -126,7 +126,7 @@ class Mixture(Emitter):
         self._splits = state[SPLITS].tolist() if SPLITS in state else []
 
     def __str__(self) -> str:
-        texts = [str(part) for part in self.parts]
+        texts = [text_of(part) for part in self.parts]
         if any(text in (OWN, OWN_EMITTER) for text in texts):
             return OWN_EMITTER
         return f"{self.name}:" + "+".join(self.word(k, text) for k, text in enumerate(texts))

@@ -119,7 +119,7 @@ class OwnOperator(Operator):
     def __init__(self, function: Any, n_parents: int, uniforms: int | None, normals: int | None) -> None:
         if not hasattr(function, "py_func"):
             raise TypeError(f"operator: expected a function compiled by Numba's @njit, got {function!r:.80}")
-        if n_parents not in (1, 2):
+        if not is_whole(n_parents, 1) or n_parents > 2:
             raise ValueError(f"n_parents: expected 1 or 2, got {n_parents!r}")
         for name, count in (("uniforms", uniforms), ("normals", normals)):
             if count is not None and (not is_whole(count, 0) or count >= 2**31):

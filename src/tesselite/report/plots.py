@@ -20,6 +20,7 @@ from tesselite.archive.figures import best_of
 from tesselite.assessment.expected_quality import ExpectedQuality, even_levels, share
 from tesselite.assessment.metrics import in_niches
 from tesselite.assessment.scenarios import Assessment
+from tesselite.emitters.emitter import text_of
 from tesselite.problems import by_name, is_built_in
 from tesselite.problems.problem import TRAINING
 from tesselite.report.archive_map import draw_niches
@@ -194,7 +195,7 @@ def emitters(source: Source, ax: Axes | None = None) -> Axes:
         archive, state = run_archive(Path(source))
         text, spent = RunFolder.open(Path(source)).read().plan.emitter, int((state or {}).get("evaluations", 0))
     elif isinstance(search := getattr(source, "search", source), MapElites):
-        archive, state, text, spent = search.archive, search.state(), str(search.emitter), search.evaluations
+        archive, state, text, spent = search.archive, search.state(), text_of(search.emitter), search.evaluations
     else:
         raise ValueError(f"source: expected a run or the folder of one, got {source!r:.80}")
     evaluations = archive.elites().evaluations

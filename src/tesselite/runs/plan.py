@@ -19,7 +19,7 @@ from tesselite.archive.history import RowKind
 from tesselite.base.checks import checked_count, is_whole
 from tesselite.base.seeds import checked_seed
 from tesselite.base.threads import available_threads
-from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter
+from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter, text_of
 from tesselite.emitters.names import by_name, is_emitter
 from tesselite.emitters.uniform_parents import UNIFORM
 from tesselite.execution.asynchronous import Asynchronous
@@ -120,7 +120,7 @@ class Plan:
             problem=importable_name(problem) or problem.name,
             problem_fingerprint=fingerprint(problem),
             niches=niches,
-            emitter=text_of(trial.emitter),
+            emitter=planned_text(trial.emitter),
             evaluations=evaluations,
             initial=initial,
             batch_size=_batch_size(budget.batch_size, trial.emitter),
@@ -223,9 +223,9 @@ class Plan:
         return f"tesselite.resume({str(folder)!r}, problem{again})"
 
 
-def text_of(emitter: Emitter) -> str:
+def planned_text(emitter: Emitter) -> str:
     """The text that a plan has for an emitter that has begun."""
-    name = str(emitter)
+    name = text_of(emitter)
     return VARY if name == UNIFORM else name
 
 

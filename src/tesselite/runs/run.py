@@ -43,7 +43,7 @@ from tesselite.runs.loading import (
     stored_tessellation,
     unagreed_file,
 )
-from tesselite.runs.plan import Budget, Plan, text_of
+from tesselite.runs.plan import Budget, Plan, planned_text
 from tesselite.runs.stall import stall_of
 from tesselite.search.map_elites import INITIAL, MapElites, NothingValid, search_for
 from tesselite.tessellation.niches import niches_of
@@ -464,7 +464,7 @@ def _again(
     if variation is not None or emitter is not None:
         other = emitter_of(variation, emitter)
         begun = search_for(problem, Provisional(problem.features), other, plan.initial, plan.seed).emitter
-        if text_of(begun) != plan.emitter:
+        if planned_text(begun) != plan.emitter:
             name = "emitter" if variation is None else "variation"
             raise ValueError(f"{name}: expected none, since the run was started with {plan.emitter}")
     return None

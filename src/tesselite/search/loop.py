@@ -280,9 +280,8 @@ def runs(search: MapElites) -> bool:
     finds."""
     from tesselite.emitters.uniform_parents import Uniform  # here, or its changes would have kernels compiled again
 
-    return (
-        isinstance(search.emitter, Uniform) and isinstance(search.emitter.variation, Operator) and finds_niches(search)
-    )
+    emitter = search.emitter
+    return type(emitter) is Uniform and isinstance(emitter.variation, Operator) and finds_niches(search)
 
 
 def check_problem(search: MapElites, problem: CompiledProblem) -> None:

@@ -24,10 +24,10 @@ from tesselite.archive.evaluation import Direction, Evaluation, checked
 from tesselite.base.checks import checked_count
 from tesselite.base.interruption import uninterrupted
 from tesselite.base.logger import log
-from tesselite.base.numbers import as_floats
+from tesselite.base.numbers import as_floats, shown
 from tesselite.base.seeds import Purpose, checked_seed, generator
 from tesselite.base.threads import checked_threads
-from tesselite.emitters.emitter import OWN, Emitter
+from tesselite.emitters.emitter import OWN, OWN_EMITTER, Emitter, text_of
 from tesselite.emitters.mixtures import SPLITS, finders
 from tesselite.emitters.names import emitter_of, parts_of
 from tesselite.emitters.uniform_parents import UNIFORM, Variation
@@ -145,6 +145,7 @@ class MapElites:
         self.initial = max(checked_count("initial", initial), 0 if self.start is None else len(self.start))
         self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
         self.emitter.begin(solution_space, self.seed)
+        self._emitter_is_own = text_of(self.emitter) == OWN_EMITTER
         self._archive = Archive(
             tessellation,
             solution_space.width,
@@ -195,7 +196,15 @@ class MapElites:
             drawn = self.solution_space.random(n, generator(self.seed, Purpose.INITIALISATION, first))
             return self._checked_rows("solution_space.random", drawn, n)
         self.archive.reserve(0)  # checks that its rows are whole
-        return self._checked_rows("emitter.ask", self.emitter.ask(self.archive, n, first), n)
+        rows = self._checked_rows("emitter.ask", self.emitter.ask(self.archive, n, first), n)
+        if self._emitter_is_own:  # ours stay inside the space
+            try:
+                self.solution_space.validate(rows)
+            except ValueError as error:
+                raise ValueError(
+                    f"emitter.ask: {error}; your emitter must stay inside the space, for instance with np.clip"
+                ) from None
+        return rows
 
     def _checked_rows(self, name: str, rows: Any, n: int) -> Rows:
         """What user code gave as n solutions, if that is what it is; otherwise ValueError."""
@@ -313,7 +322,7 @@ class MapElites:
 
     def state(self) -> dict[str, Any]:
         """The state of the search besides its archive; with the seed, it determines everything that follows."""
-        name = str(self.emitter)
+        name = text_of(self.emitter)
         state: dict[str, Any] = {
             "evaluations": self.evaluations,
             "seed": self.seed,
@@ -322,13 +331,12 @@ class MapElites:
         }
         if self.start is not None:
             state["start"] = hashlib.sha256(self.start.tobytes()).hexdigest()
-        if remembered := self.emitter.state():
-            state["emitter"] = {name: _encoded(values) for name, values in remembered.items()}
+        if remembered := _encoded_state("emitter.state", self.emitter.state()):
+            state["emitter"] = remembered
         if self.changes:
             state["changes"] = [asdict(change) for change in self.changes]
         if self.revision is not None:
-            remembered = self.revision.state()
-            state["revision"] = {name: _encoded(values) for name, values in remembered.items()}
+            state["revision"] = _encoded_state("revision.state", self.revision.state())
             state["revised"] = self._revised
         if self.pending:
             rows = np.array(list(self.pending.values()))
@@ -378,6 +386,17 @@ class MapElites:
 
 _GROWING = ("evaluations", "pending", "emitter", "changes", "revision", "revised")
 """What of a search's state is not given when it is made."""
+
+
+def _encoded_state(name: str, state: Any) -> dict[str, Any]:
+    """What user code gave as named arrays, as JSON can hold them; ValueError for anything else."""
+    if not isinstance(state, Mapping) or not all(map(_can_be_encoded, state, state.values())):
+        raise ValueError(f"{name}: expected names and arrays of numbers, as in {{'sigma': array}}, got {shown(state)}")
+    return {key: _encoded(values) for key, values in state.items()}
+
+
+def _can_be_encoded(name: Any, values: Any) -> bool:
+    return isinstance(name, str) and isinstance(values, np.ndarray | np.generic) and values.dtype.kind not in "OV"
 
 
 def _encoded(values: npt.NDArray[Any]) -> dict[str, Any]:

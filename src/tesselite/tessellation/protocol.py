@@ -38,6 +38,12 @@ class Tessellation(ABC):
     tie_breaking: npt.ArrayLike = ()
     counts_outside: ClassVar[bool] = True  # whether an archive counts rows outside the bounds
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class that finds niches in Python does not inherit a look-up, which would find others."""
+        super().__init_subclass__(**options)
+        if "niches_of_unit" in vars(cls) and "lookup" not in vars(cls):
+            cls.lookup = None  # type: ignore[assignment, method-assign]
+
     @property
     def lookup(self) -> Lookup | None:
         """How compiled code finds a niche (`tesselite.lookup`); None if only Python does."""
