@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel, part
-from tesselite.compiled.lanes import LANES, bits, choose, load, spread, store, where
+from tesselite.compiled.lanes import LANES, bits, choose, in_each_byte, load, spread, store, where
 from tesselite.problems.hexapod_locomotion.robot import FRICTION
 
 Floats = npt.NDArray[np.float64]
@@ -106,7 +106,7 @@ def _add_normal(w: Any, a: Any, b: Any, u: Any, sums: Any) -> Any:
 
 
 @kernel(allocates=False, forceinline=True)
-def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
+def _normal_pass(p: Floats, s: Ints, n: int, careful: int, refine: bool) -> int:
     """Stage 1: d for the guessed states, then the states there. Without friction (Gx, Gy) follow, and wz is eliminated.
 
     The solution starts from d = 0, or with `refine` from the d of the last pass: its error, some 1e-12 because the
@@ -162,7 +162,9 @@ def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
         here = lanes_in(word, HERE)
         u = load(p, i + UZ) + load(p, i + B) * dx - load(p, i + A) * dy + dz
         on = bits(u < 0.0) & here
-        missed |= on ^ lanes_in(word, ON1)
+        changed = on ^ lanes_in(word, ON1)
+        on ^= changed & missed & careful
+        missed |= changed
         if refine:  # stage 2 begins with this
             bound = -FRICTION * load(p, i + WZ) * u
             bounded = bits(bound > 0.0) & here
@@ -174,15 +176,15 @@ def _normal_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
 
 
 @kernel(allocates=False)
-def normal_pass(p: Floats, s: Ints, n: int) -> int:
+def normal_pass(p: Floats, s: Ints, n: int, careful: int) -> int:
     """A pass of stage 1 over groups with at most n contacts: the lanes whose states were not those guessed, as bits."""
-    return _normal_pass(p, s, n, False)
+    return _normal_pass(p, s, n, careful, False)
 
 
 @kernel(allocates=False)
 def refine_normal(p: Floats, s: Ints, n: int) -> int:
     """The last pass of stage 1, which also gives stage 2 its bounds and its first states."""
-    return _normal_pass(p, s, n, True)
+    return _normal_pass(p, s, n, 0, True)
 
 
 class Friction(NamedTuple):
@@ -286,7 +288,7 @@ def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any
 
 
 @kernel(allocates=False, forceinline=True)
-def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
+def _friction_pass(p: Floats, s: Ints, n: int, careful: int, refine: bool) -> int:
     """Stage 2: d for the guessed states, then the states there; from d = 0, or to `refine` from the last pass's d.
 
     Returns the lanes whose guess was another, as bits.
@@ -304,11 +306,13 @@ def _friction_pass(p: Floats, s: Ints, n: int, refine: bool) -> int:
         on, xp, xm, yp, ym = states_at(p, word, j, d)
         found = on << ON | xp << XP | xm << XM | yp << YP | ym << YM
         changed = (word ^ found) & (ALL << ON | ALL << XP | ALL << XM | ALL << YP | ALL << YM)
-        missed |= changed >> ON | changed >> XP | changed >> XM | changed >> YP | changed >> YM
+        lanes = (changed >> ON | changed >> XP | changed >> XM | changed >> YP | changed >> YM) & ALL
+        found ^= changed & in_each_byte(lanes & missed & careful)
+        missed |= lanes
         # Between +B and -B lies sticking: to stop there first prevents most cycles.
         found &= ~((word & ALL << XP) << LANES | word >> LANES & (ALL << XP | ALL << YP) | (word & ALL << YP) << LANES)
         s[j] = word & (ALL << HERE | ALL << ON1 | ALL << BOUNDED) | found
-    return missed & ALL
+    return missed
 
 
 @kernel(allocates=False, forceinline=True)
@@ -331,12 +335,12 @@ def states_at(p: Floats, word: int, j: int, d: Any) -> tuple[int, int, int, int,
 
 
 @kernel(allocates=False)
-def friction_pass(p: Floats, s: Ints, n: int) -> int:
+def friction_pass(p: Floats, s: Ints, n: int, careful: int) -> int:
     """A pass of stage 2 over groups with at most n contacts: the lanes whose states were not those guessed, as bits."""
-    return _friction_pass(p, s, n, False)
+    return _friction_pass(p, s, n, careful, False)
 
 
 @kernel(allocates=False)
 def refine_friction(p: Floats, s: Ints, n: int) -> int:
     """The last pass of stage 2."""
-    return _friction_pass(p, s, n, True)
+    return _friction_pass(p, s, n, 0, True)

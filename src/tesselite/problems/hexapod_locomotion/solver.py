@@ -19,17 +19,16 @@ from tesselite.problems.hexapod_locomotion.robot import N_LEGS
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-PASSES = 8  # before the robots that are left go to the line search
-TOGETHER = 2  # passes of stage 2 that a group makes as one, before the robots that are left go on elsewhere
+PASSES = 40  # before a robot goes to the line search
+BOLD = 4  # of which change all states that were found otherwise; the others only those of a robot's first such contact
+TOGETHER = 3  # passes of stage 2 that a group makes as one, before the robots that are left go on elsewhere
 PROBLEM = ct.HEAD + ls.MAX_CONTACTS * ct.CONTACT  # length of a problem's array
 
 # The solver's own problems are behind those of the groups: one for further passes, one for the line search. What is
-# known of them: for each lane how many contacts it has and whose it is (group * LANES + lane), in the first and in the
-# second; the lanes of the first that joined before each of the last passes, as bits, and the lanes that are used; the
-# number of passes made; how many lanes of the second are used.
-COUNT, OWNER, SEARCH_COUNT, SEARCH_OWNER = range(0, 4 * LANES, LANES)
-JOINED = 4 * LANES
-USED, MADE, SEARCHES = range(JOINED + PASSES - TOGETHER, JOINED + PASSES - TOGETHER + 3)
+# known of them: for each lane of the first how many contacts it has, whose it is (group * LANES + lane) and how many
+# passes it has made, and of the second the first two; which lanes of the first are used, as bits, how many of the second.
+COUNT, OWNER, MADE, SEARCH_COUNT, SEARCH_OWNER = range(0, 5 * LANES, LANES)
+USED, SEARCHES = 5 * LANES, 5 * LANES + 1
 BOOK = SEARCHES + 1
 
 
@@ -82,7 +81,7 @@ def _search(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     for k in range(1, book[SEARCHES]):
         n = max(n, book[SEARCH_COUNT + k])
     ls.minimise(p, s, n, (1 << book[SEARCHES]) - 1, line)
-    ct.friction_pass(p, s, n)
+    ct.friction_pass(p, s, n, 0)
     for k in range(book[SEARCHES]):
         _give_back(problems, states, problems.shape[0] - 1, k, book[SEARCH_COUNT + k], book[SEARCH_OWNER + k])
     book[SEARCHES] = 0
@@ -92,10 +91,13 @@ def _search(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
 def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
     """One pass for the lanes that are used. Those that are done, or have made all their passes, become free."""
     q, u = problems[-2], states[-2]
-    n = book[COUNT]
-    for k in range(1, LANES):
+    n = careful = out_of_passes = 0
+    for k in range(LANES):
         n = max(n, book[COUNT + k])
-    missed = ct.friction_pass(q, u, n) & book[USED]
+        careful |= (book[MADE + k] >= BOLD) << k
+        book[MADE + k] += 1
+        out_of_passes |= (book[MADE + k] >= PASSES) << k
+    missed = ct.friction_pass(q, u, n, careful) & book[USED]
     done = book[USED] & ~missed
     book[USED] &= missed
     while done != 0:
@@ -103,10 +105,7 @@ def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
         done &= done - 1
         _give_back(problems, states, problems.shape[0] - 2, k, read(book, COUNT + k), read(book, OWNER + k))
         write(book, COUNT + k, 0)
-    book[MADE] += 1
-    due = JOINED + book[MADE] % (PASSES - TOGETHER)
-    searched = missed & read(book, due)
-    write(book, due, 0)
+    searched = missed & out_of_passes
     while searched != 0:
         k = lowest(searched)
         searched &= searched - 1
@@ -119,8 +118,6 @@ def _work(problems: Floats, states: Ints, line: Floats, book: Ints) -> None:
         book[SEARCHES] += 1
         if book[SEARCHES] == LANES:
             _search(problems, states, line, book)
-    for i in range(PASSES - TOGETHER):
-        book[JOINED + i] &= book[USED]
 
 
 @kernel(allocates=False)
@@ -138,8 +135,7 @@ def _hand_over(problems: Floats, states: Ints, group: int, n: int, left: int, li
         write(book, COUNT + k, copy_lane(problems[group], states[group], n, lane, problems[-2], states[-2], k))
         write(book, OWNER + k, group * LANES + lane)
         book[USED] |= 1 << k
-        now = JOINED + book[MADE] % (PASSES - TOGETHER)
-        write(book, now, read(book, now) | 1 << k)
+        write(book, MADE + k, TOGETHER)
 
 
 @kernel(allocates=False)
@@ -147,16 +143,16 @@ def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book
     """Stage 1, and the first passes of stage 2, of a group with at most n contacts."""
     p, s = problems[group], states[group]
     missed = 0
-    for _ in range(PASSES):
-        missed = ct.normal_pass(p, s, n)
+    for i in range(PASSES):
+        missed = ct.normal_pass(p, s, n, ct.ALL if i >= BOLD else 0)
         if not missed:
             break
     if missed:
         _search_normal(p, s, n, missed, line, states[-3])
-        ct.normal_pass(p, s, n)
+        ct.normal_pass(p, s, n, 0)
     ct.refine_normal(p, s, n)
     for _ in range(TOGETHER):
-        missed = ct.friction_pass(p, s, n)
+        missed = ct.friction_pass(p, s, n, 0)
         if not missed:
             break
     _hand_over(problems, states, group, n, missed, line, book)
