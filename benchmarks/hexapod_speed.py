@@ -85,8 +85,8 @@ def repeat_contacts(n, g, t, feet, p, s, present, sums, dt):
 @numba.njit(nogil=True)
 def repeat_passes(n, p, s, contacts):
     for _ in range(n):
-        contact.normal_pass(p, s, contacts)
-        contact.friction_pass(p, s, contacts)
+        contact.normal_pass(p, s, contacts, 0)
+        contact.friction_pass(p, s, contacts, 0)
 
 
 def parts(repeats: int) -> dict[str, float]:

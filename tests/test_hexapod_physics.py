@@ -174,6 +174,31 @@ def test_the_line_search_ends_at_the_same_minimum_as_the_passes():
     assert compared > 50
 
 
+def test_careful_passes_change_one_contact_at_a_time_and_end_at_the_same_states():
+    rng = np.random.default_rng(4)
+    ended = 0
+    for _ in range(30):
+        lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
+        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
+        lanes.before_contacts(DT)
+        lanes.solve()
+        n = lanes.n_contacts
+        expected = lanes.states_of_contacts[0].copy()
+        states = expected.copy()
+        states[:n] &= ct.ALL << ct.HERE | ct.ALL << ct.ON1 | ct.ALL << ct.BOUNDED  # all others: off, sticking
+        left = ct.ALL
+        for _ in range(100):
+            before = states.copy()
+            left &= ct.friction_pass(lanes.problem, states, n, ct.ALL)
+            changed = [[(a ^ b) >> k & ct.EACH != 0 for a, b in zip(before, states, strict=True)] for k in range(LANES)]
+            assert max(map(sum, changed)) <= 1
+        for k in range(LANES):
+            if not left >> k & 1:
+                assert [(a ^ b) >> k & ct.EACH for a, b in zip(expected, states, strict=True)] == [0] * len(states)
+                ended += len(lanes.touching(k)) > 1
+    assert ended > 50
+
+
 def test_a_standing_robots_impulses_carry_its_weight():
     for missing in ((), (1,), (0, 3)):
         shape = body(missing)

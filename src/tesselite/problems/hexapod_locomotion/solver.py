@@ -20,13 +20,13 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 PASSES = 40  # before a robot goes to the line search
-BOLD = 4  # of which change all states that were found otherwise; the others only those of a robot's first such contact
+BOLD = 4  # of them change all states that differ from the guess; the later ones only those of the first such contact
 TOGETHER = 3  # passes of stage 2 that a group makes as one, before the robots that are left go on elsewhere
 PROBLEM = ct.HEAD + ls.MAX_CONTACTS * ct.CONTACT  # length of a problem's array
 
 # The solver's own problems are behind those of the groups: one for further passes, one for the line search. What is
 # known of them: for each lane of the first how many contacts it has, whose it is (group * LANES + lane) and how many
-# passes it has made, and of the second the first two; which lanes of the first are used, as bits, how many of the second.
+# passes it has made; for each of the second the former two; the lanes in use of the first, as bits, and of the second.
 COUNT, OWNER, MADE, SEARCH_COUNT, SEARCH_OWNER = range(0, 5 * LANES, LANES)
 USED, SEARCHES = 5 * LANES, 5 * LANES + 1
 BOOK = SEARCHES + 1
