@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import inspect
 import re
 import shlex
 import sys
@@ -114,11 +115,20 @@ def test_examples_in_docstrings(home):
     assert failed == 0
 
 
-def test_the_most_used_names_have_examples():
+def most_used():
     used = [tl.run, tl.illuminate, tl.resume, tl.Archive, tl.Box, tl.Levels, tl.FeatureSpace, tl.cvt, tl.MapElites]
     used += [tl.GridTessellation, tl.VoronoiTessellation, tl.problem, tl.assess, tl.measure, tl.project, tl.expanding]
     used += [tl.Archive.nearest, tl.Archive.save, tl.variation.gaussian, tl.variation.iso_line, tl.plots.archive]
-    assert [name.__name__ for name in used if ">>>" not in (name.__doc__ or "")] == []
+    return [pytest.param(one, id=one.__qualname__) for one in used]
+
+
+@pytest.mark.parametrize("one", most_used())
+def test_the_most_used_names_have_examples_and_name_their_arguments(one):
+    text = inspect.getdoc(one) or ""
+    assert ">>>" in text
+    prose = text.partition(">>>")[0]
+    missing = {name for name in inspect.signature(one).parameters if not re.search(rf"\b{name}\b", prose)}
+    assert missing <= {"self"}
 
 
 def commands(page: Path) -> list[str]:
