@@ -24,7 +24,7 @@ MOST = 3_000  # evaluations of a run
 ROOT = Path(__file__).parent.parent
 STAND_INS = ROOT / "tests" / "stand_ins"  # for packages that only readers of one block have; real ones come first
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SLOW = {"assessment", "comparing", "dask", "gymnasium", "hexapod-recovery", "maze", "scaling"}
+SLOW = {"comparing", "dask", "gymnasium", "hexapod-recovery"}  # tutorials, which `make docs` executes as well
 # A comment before a block prepares what it takes for granted.
 BLOCK = re.compile(
     r"^(?:<!-- first:\n([^`]*?)-->\n)?```(?:python|\{code-cell\})\n(.*?)^```", flags=re.DOTALL | re.MULTILINE
