@@ -156,7 +156,7 @@ def test_text_as_the_others_write_it(tmp_path):
         rows = [(e.niche, e.fitness, e.features.tolist(), e.solution.tolist()) for e in found]
         assert rows == expected, name
     for name in ("pymap_elites", "sferes2"):
-        with pytest.raises(ValueError, match="how many of their values are features"):
+        with pytest.raises(ValueError, match="how many values of a line are features"):
             tl.interop.read(file, name)
         for text in ("", "1 2\n", "1 2 3 4 5 6\n1 2\n", "fitness 1 2 3 4 5\n"):
             file.write_text(text)

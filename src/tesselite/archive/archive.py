@@ -64,8 +64,9 @@ class Archive(EliteRows):
 
     `width` and `dtype` are those of solution rows; `variables` are the names of their values, if they have names.
     `direction` says which fitness is better. `floor` is the worst fitness that counts in the QD score; by default 0 if
-    fitness is maximised, and none if it is minimised. Two counts are kept: `invalid`, refused rows by reason, and
-    `out_of_bounds`, rows outside the feature bounds that went to their nearest niche.
+    fitness is maximised, and none if it is minimised. `records` are the kinds of what is stored with each elite
+    besides, such as {"mass": float}. Two counts are kept: `invalid`, refused rows by reason, and `out_of_bounds`, rows
+    outside the feature bounds that went to their nearest niche.
 
     Example:
         >>> import tesselite as tl
@@ -498,6 +499,8 @@ class Archive(EliteRows):
 
     def save(self, path: str | Path) -> Path:
         """Write the archive, tessellation included, to one Parquet file; see `tesselite.archive.file`.
+
+        Returns `path`. ValueError unless it ends in .parquet.
 
         Example:
             >>> import tesselite as tl

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """What happened to a candidate in `Archive.add`."""
+    """What happened to a candidate in `Archive.add`.
+
+    `NEW` filled an empty niche, `IMPROVED` replaced the elite, `REJECTED` was not better than the elite, and `INVALID`
+    was refused.
+    """
 
     REJECTED = elitism.REJECTED
     NEW = elitism.NEW

@@ -71,7 +71,8 @@ def measure(
 ) -> Metrics:
     """All metrics of an archive. `floor` is that of the QD score, the archive's own by default.
 
-    The spread, in Minkowski norm `p`, is left out for archives of more than `spread_at_most` elites.
+    The spread, in Minkowski norm `p`, is left out for archives of more than `spread_at_most` elites. `threads`
+    is the number of threads, all cores by default.
 
     Example:
         >>> import tesselite as tl
@@ -110,7 +111,8 @@ def project(
 
     Archives of different tessellations become comparable on a common one; the bounds of the features may differ. If it
     has other features (another descriptor of the same task), pass the `problem` that computes them: the elites are
-    evaluated again. Raises ValueError if the features differ in their names or labels and no such problem is given.
+    evaluated again, on this many `threads` (all cores by default). Raises ValueError if the features differ in their
+    names or labels and no such problem is given.
 
     Example:
         >>> import tesselite as tl

@@ -239,8 +239,8 @@ def assess(
     default. With `out` the result is saved after each setting, and a later call continues where an earlier one stopped;
     settings in which a few re-evaluated elites have another fitness, because the problem has changed, are assessed
     again. `on_assessed` is called with the number of evaluations done and the total. `spec` is the problem's name in
-    the file. `workers`, `retries` and `timeout` are those of `illuminate`. Raises ValueError if the archive is empty or
-    not of this problem.
+    the file. `threads`, `workers`, `retries` and `timeout` are those of `illuminate`. Raises ValueError if the archive
+    is empty or not of this problem.
 
     Example:
         >>> import tesselite as tl

@@ -271,7 +271,7 @@ class Cma(Emitter):
 class CmaMae(Cma):
     """CMA-MAE: strategies of CMA-ES that maximise the improvement over slowly rising thresholds; best for long runs.
 
-    `alpha` is how fast thresholds rise (0.1 for short runs, of less than some 100 evaluations per niche). `emitters`
+    `alpha` is how fast thresholds rise (0.1 for short runs, of fewer than about 100 evaluations per niche). `emitters`
     strategies have `batch` samples each in a batch. `sigma` is the first step size: 0.5 in `Reals`, in a `Box` 0.2 of
     its sides. `cm` is the learning rate of the mean: 1 for short runs, 0.3 for very long ones. For short runs with two
     or three features `alpha=0.1, cm=1, anti=False` is often best; with many features it fails. `covariance` is "full"

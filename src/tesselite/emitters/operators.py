@@ -196,6 +196,8 @@ def _checked(name: str, value: float, low: float, high: float) -> float:
 def gaussian(sigma: float = 0.1, *, bounds: Bounds = "clip") -> Operator:
     """Add a normal step of standard deviation sigma (as a share of the axis) to every value of one parent.
 
+    `bounds` says what happens to a value outside the space: "clip" moves it to the bound, "reflect" mirrors it there.
+
     Example:
         >>> import tesselite as tl
         >>> found = tl.illuminate(
@@ -209,7 +211,7 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
     """A normal step in every value plus one along the line from the first parent to the second.
 
     Vassiliades and Mouret, "Discovering the Elite Hypervolume by Leveraging Interspecies Correlation", GECCO 2018,
-    eq. 1: x + iso N(0, I) + line (y - x) N(0, 1).
+    eq. 1: x + iso N(0, I) + line (y - x) N(0, 1). `iso` is a share of the axis; `bounds` as in `gaussian`.
 
     Example:
         >>> import tesselite as tl
@@ -223,6 +225,8 @@ def iso_line(iso: float = 0.01, line: float = 0.2, *, bounds: Bounds = "clip") -
 def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = "clip") -> Operator:
     """Polynomial mutation: each value moves with this probability, by smaller steps for larger eta.
 
+    `bounds` as in `gaussian`.
+
     Deb and Goyal, "A combined genetic adaptive search (GeneAS) for engineering design", 1996.
     """
     numbers = (_checked("eta", eta, 0, 1e6), _checked("probability", probability, 0, 1))
@@ -231,6 +235,8 @@ def polynomial(eta: float = 20.0, probability: float = 1.0, *, bounds: Bounds = 
 
 def sbx(eta: float = 10.0, probability: float = 0.5, *, bounds: Bounds = "clip") -> Operator:
     """Simulated binary crossover: each value is crossed with this probability; one child of the pair is kept at random.
+
+    Children are closer to their parents for larger `eta`; `bounds` as in `gaussian`.
 
     Deb and Agrawal, "Simulated binary crossover for continuous search space", Complex Systems 9, 1995.
     """

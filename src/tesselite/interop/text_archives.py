@@ -54,8 +54,8 @@ def _numbered(path: Path, first: Floats) -> bool:
 def _known(n_features: int | None) -> int:
     if n_features is None:
         raise ValueError(
-            "niches: expected them, or features (--features), since the lines do not say how many of their values are "
-            "features"
+            "niches: expected niches, or features (--features), got neither; the file does not say how many values of "
+            "a line are features"
         )
     return n_features
 

@@ -323,12 +323,14 @@ def problem(
 ) -> Callable[[Callable[..., Any]], Problem]:
     """Turn a function into a problem: use it as a decorator.
 
-    The function gets one solution (width,) and returns (fitness, features); with `batch=True` it gets (n, width) and
-    returns fitness (n,) and features (n, d). A function compiled by Numba's `@njit` is compiled into the search loop
-    and runs on all cores. With `scenarios` it gets a second argument: None in training or the scenario's name (for a
-    compiled function -1, or the scenario's number). `outside` is that of `FeatureSpace`. A function that is not
-    compiled may raise `tesselite.Invalid(reason)`, and may have an argument `seed` for its own randomness: a whole
-    number (an array (n,) with `batch=True`) that depends only on the run's seed and the evaluation's number.
+    The function gets one solution (width,), a member of the space `solutions`, and returns (fitness, features); with
+    `batch=True` it gets (n, width) and returns fitness (n,) and features (n, d). `direction` is "max" or "min"; `floor`
+    is the worst fitness that counts in the QD score (see `Archive`); `name` is the function's by default. A function
+    compiled by Numba's `@njit` is compiled into the search loop and runs on all cores. With `scenarios` it gets a
+    second argument: None in training or the scenario's name (for a compiled function -1, or the scenario's number).
+    `outside` is that of `FeatureSpace`. A function that is not compiled may raise `tesselite.Invalid(reason)`, and may
+    have an argument `seed` for its own randomness: a whole number (an array (n,) with `batch=True`) that depends only
+    on the run's seed and the evaluation's number.
 
     With `records`, such as {"mass": float, "label": str, "path": (100, 2)}, it returns a third value, a mapping or a
     tuple of these (arrays (n, ...) with `batch=True`; a tuple of numbers from a compiled function), kept with elites.

@@ -81,11 +81,12 @@ def archive(
 ) -> Axes:
     """Draw an archive: niches of one or two features, `parallel_axes` of more.
 
-    `source` is an archive, a run, a file or the folder of a run. `color` is a column of `archive.elites().columns()`
-    (fitness, evaluation, a feature, ...) or a value for each elite in niche order; `cmap`, `vmin` and `vmax` are those
-    of matplotlib. In a column of texts, each text has its own colour. The axes are in the units of the features, so
-    that you can draw on top. With `y_down` the second of two features grows downwards. A population without niches is
-    drawn in a CVT of as many niches as it has solutions. Returns the axes.
+    `source` is an archive, a run, a file or the folder of a run; `ax` are your axes, by default those of a new figure.
+    `color` is a column of `archive.elites().columns()` (fitness, evaluation, a feature, ...) or a value for each elite
+    in niche order; `cmap`, `vmin` and `vmax` are those of matplotlib. In a column of texts, each text has its own
+    colour. `colorbar=False` leaves the colour bar out. The axes are in the units of the features, so that you can draw
+    on top. With `y_down` the second of two features grows downwards. A population without niches is drawn in a CVT of
+    as many niches as it has solutions. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
@@ -168,7 +169,7 @@ def progress(
     """Draw how a run went: coverage, qd_score, best_fitness or mean_fitness (`measure`) over evaluations.
 
     `source` is a run that has a folder, or the folder; several of them, for their median and quartiles; or a
-    dictionary of such by label. Returns the axes.
+    dictionary of such by label. `color` is a colour, or one for each label. Returns the axes.
     """
     if measure not in MEASURES:
         raise ValueError(f"measure: expected one of {', '.join(MEASURES)}, got {measure!r}")

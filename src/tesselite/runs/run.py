@@ -355,7 +355,9 @@ def resume(
     Pass `problem` if the run was started from Python with a problem that cannot be imported by name. More `evaluations`
     than planned extend the run. A run of another version of tesselite is refused unless `other_version`, since its
     result could then differ from that of an uninterrupted run. `workers`, `retries`, `timeout`, `recycle_after` and
-    `worker_memory` are those that the run began with, unless others are given. `progress` is that of `run`.
+    `worker_memory` are those that the run began with, unless others are given. Pass `variation` or `emitter` only if
+    the run was started with one of your own, which no file can hold. `threads`, `checkpoint_seconds` and `progress` are
+    those of `run`.
 
     Example:
         >>> import tesselite as tl

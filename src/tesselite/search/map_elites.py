@@ -106,11 +106,12 @@ def changes_in_words(changes: Sequence[Change]) -> str:
 class MapElites:
     """The state of a search: its archive, how many evaluations it has spent, and which solutions are pending.
 
-    The first `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn
-    elites, made by the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) ->
-    solutions. Solutions in `start` (n, width) replace the first random ones; all of them are asked for. A `revision`
-    changes the niches during the search; each change is in `changes`. `records` says what else is kept with each elite
-    (see `spaces.records`).
+    Solutions come from the `solution_space`, and elites live in the niches of the `tessellation`. `direction` and
+    `floor` are those of `Archive`. The same `seed` gives the same solutions; by default it is random. The first
+    `initial` solutions are random, then the `emitter` chooses: by default offspring of uniformly drawn elites, made by
+    the `variation`, an operator of `tesselite.variation` or a function (parents, space, rng) -> solutions. Solutions in
+    `start` (n, width) replace the first random ones; all of them are asked for. A `revision` changes the niches during
+    the search; each change is in `changes`. `records` says what else is kept with each elite (see `spaces.records`).
 
     Example:
         >>> import tesselite as tl

@@ -123,7 +123,7 @@ def _axes(values: Floats) -> str:
 
 
 class Box(FloatRows):
-    """Vectors of n real values between bounds, which are scalars or one value per axis.
+    """Vectors of `n` real values between the bounds `low` and `high`, which are scalars or one value per axis.
 
     `Box({"span_mm": (100, 500), "thickness_mm": (1, 20)})` gives the values names: a function then reads them by
     position or by name, and tables and pages show them.

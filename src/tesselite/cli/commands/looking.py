@@ -54,7 +54,7 @@ class ExportOptions:
     """The options of `export`."""
 
     folder: RunArgument
-    to: ExportFormat | None = option("Format. Default: by the ending of --out, else csv.")
+    to: ExportFormat | None = option("Format. Default: from the extension of --out, else csv.")
     out: Path | None = option("The file (for qdax, the folder) to write. Default: DIR/elites.FORMAT.", "--out", "-o")
     negate: bool = option("Negate fitness that is minimised, for libraries that maximise.", "--negate", default=False)
     lossy: bool = option(

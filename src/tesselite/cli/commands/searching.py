@@ -87,7 +87,7 @@ class RunOptions:
         "How solutions are proposed. uniform or curiosity, with an operator as in --variation "
         "(curiosity:gaussian:0.1): any solutions, few evaluations per niche. "
         "cma_mae:alpha=0.01,emitters=15,batch=36: real vectors, 50 or more evaluations per niche; with two or "
-        "three features and fewer than some 100, try alpha=0.1,cm=1,anti=0. cma_me: for comparison. "
+        "three features and fewer than about 100, try alpha=0.1,cm=1,anti=0. cma_me: for comparison. "
         "mixture:0.8@cma_mae+0.2@gaussian:0.1: several in fixed shares. bandit:cma_mae+gaussian:0.1: whichever "
         "has succeeded more often. Default: uniform."
     )

@@ -58,7 +58,7 @@ class BenchOptions:
     algorithm: list[str] | None = option(
         "gaussian, iso_line, cma_me, cma_mae, cma_mae_default, cma_mae_short, cma_mae_published, mixture, "
         "bandit, paper (the paper's operator, where there is "
-        "one), or an emitter as `tesselite run --emitter` takes it. May be given several times. Default: all.",
+        "one), or an emitter as `tesselite run --emitter` takes it; can be repeated. Default: all.",
         "--algorithm",
         "-a",
         metavar="NAME",

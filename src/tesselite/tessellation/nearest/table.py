@@ -186,7 +186,7 @@ def table_tables(centroids: Floats, near: Ints | None = None) -> tuple[Floats, I
     """
     near = np.arange(len(centroids)) if near is None else near
     k = len(near)
-    # Finer squares have fewer candidates; a million centroids must not need more than some hundred megabytes.
+    # Finer squares have fewer candidates; a million centroids must not need more than a few hundred megabytes.
     per_centroid = 3.0 if k <= 30_000 else 2.0 if k <= 300_000 else 1.5
     side = min(max(int(per_centroid * k**0.5), 1), 4096)
     buckets = max(int(k**0.5), 1)
