@@ -141,6 +141,10 @@ def test_texts_are_colours_with_names():
     cells, label, names = bar(color="note", cmap="magma")
     assert (cells.get_array().tolist(), label, names) == ([1, 0], "note", ["a", "b"])
     assert bar(color=["y", "x"])[2] == ["x", "y"]
+    cells, _, names = bar(color=np.array([2.0, None], dtype=object))  # numbers, not texts
+    np.testing.assert_array_equal(cells.get_array().filled(np.nan), [2, np.nan])
+    with pytest.raises(ValueError, match="color: expected numbers or texts, got "):
+        tl.plots.archive(archive, axes(), color=[{}, 1])
 
 
 def test_figures_of_runs_fit_a_page(tmp_path):
