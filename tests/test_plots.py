@@ -282,7 +282,12 @@ def test_populations_are_drawn_in_niches():
     ax = tl.plots.archive(run, axes())
     assert 500 < ax.get_xlim()[1] <= 1000
     assert 5 < len(ax.collections[0].get_paths()) <= 30
-    (lines,) = tl.plots.parallel_axes(run, axes()).collections
+    by_fitness = tl.plots.archive(run, axes(), color=run.archive.elites().fitness).collections[0].get_array()
+    np.testing.assert_array_equal(by_fitness, ax.collections[0].get_array())
+    # Where no niches are drawn, none of its solutions is left out.
+    assert len(tl.plots.pairs(run, axes(), color=np.arange(30))[1, 0].collections[0].get_offsets()) == 30
+    (lines,) = tl.plots.parallel_axes(run, axes(), color=np.arange(30)).collections
+    assert len(lines.get_segments()) == 30
     assert 0.0 <= np.min(lines.get_segments()) < np.max(np.array(lines.get_segments())[..., 1]) <= 1.0
     assert len(tl.plots.expected_quality(run, axes()).lines) == 1
     with pytest.raises(ValueError, match="source: expected niches, got an archive without any"):
