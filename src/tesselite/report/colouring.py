@@ -50,7 +50,8 @@ class Colouring:
             texts = values.astype(str)
             names = space.labels.get(color) if isinstance(color, str) else None
             names = names or tuple(np.unique(texts).tolist())
-            codes = np.array([names.index(text) for text in texts], dtype=np.float64)
+            code_of = {name: code for code, name in enumerate(names)}
+            codes = np.array([code_of[text] for text in texts.tolist()], dtype=np.float64)
             return cls(codes, label, _steps(chosen, len(names)), -0.5, len(names) - 0.5, names)
         try:
             values = values.astype(np.float64)
