@@ -293,6 +293,13 @@ def test_populations_are_drawn_in_niches():
     with pytest.raises(ValueError, match="source: expected niches, got an archive without any"):
         tl.plots.niches(run, axes())
 
+    @tl.problem(solutions=tl.Box(1, 0, 1), features={"a": None, "b": (0, 1)})
+    def far(x):
+        return x[0], (1e17, x[0])
+
+    alike = tl.run(far, tessellation=tl.dns(5), evaluations=100, initial=50, seed=1)
+    assert tl.plots.archive(alike, axes()).get_xlim()[1] > 1e17
+
 
 def test_niches(tmp_path):
     grid = tl.plots.niches(tl.GridTessellation(SPACE, [2, 3]), axes())

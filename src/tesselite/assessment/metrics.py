@@ -107,7 +107,7 @@ def bounded_space(archive: Archive) -> FeatureSpace:
     given, features = archive.tessellation.given_space, archive.elites().features
     low = np.where(np.isinf(given.low), features.min(axis=0), given.low)
     high = np.where(np.isinf(given.high), features.max(axis=0), given.high)
-    return given.within(low, np.where(high > low, high, low + 1.0))
+    return given.within(low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))))
 
 
 def project(
