@@ -40,6 +40,8 @@ def test_the_papers_values_and_ours():
     assert runs_in_words(study, one) == "12"
     study, one = judged("maze", comparison(STUDIES["maze"](), AS_IN_THE_PAPER["maze"]), "is below 10 units")
     assert ours_in_words(study, one) == "153 of 153 hold"
+    nearly_ten = comparison(study, world("maze", {"cvt-2d": {"best_held_out": 9.96}}))
+    assert ours_in_words(*judged("maze", nearly_ten, "behaves like")).endswith("; CVT-MAP-Elites 2D: 10 units")
 
 
 def test_what_agrees_and_why_the_rest_is_undecided():

@@ -141,6 +141,10 @@ def test_texts_are_colours_with_names():
     cells, label, names = bar(color="note", cmap="magma")
     assert (cells.get_array().tolist(), label, names) == ([1, 0], "note", ["a", "b"])
     assert bar(color=["y", "x"])[2] == ["x", "y"]
+    cells, _, names = bar(color=np.array([2.0, None], dtype=object))  # numbers, not texts
+    np.testing.assert_array_equal(cells.get_array().filled(np.nan), [2, np.nan])
+    with pytest.raises(ValueError, match="color: expected numbers or texts, got "):
+        tl.plots.archive(archive, axes(), color=[{}, 1])
 
 
 def test_figures_of_runs_fit_a_page(tmp_path):
@@ -278,11 +282,23 @@ def test_populations_are_drawn_in_niches():
     ax = tl.plots.archive(run, axes())
     assert 500 < ax.get_xlim()[1] <= 1000
     assert 5 < len(ax.collections[0].get_paths()) <= 30
-    (lines,) = tl.plots.parallel_axes(run, axes()).collections
+    by_fitness = tl.plots.archive(run, axes(), color=run.archive.elites().fitness).collections[0].get_array()
+    np.testing.assert_array_equal(by_fitness, ax.collections[0].get_array())
+    # Where no niches are drawn, none of its solutions is left out.
+    assert len(tl.plots.pairs(run, axes(), color=np.arange(30))[1, 0].collections[0].get_offsets()) == 30
+    (lines,) = tl.plots.parallel_axes(run, axes(), color=np.arange(30)).collections
+    assert len(lines.get_segments()) == 30
     assert 0.0 <= np.min(lines.get_segments()) < np.max(np.array(lines.get_segments())[..., 1]) <= 1.0
     assert len(tl.plots.expected_quality(run, axes()).lines) == 1
     with pytest.raises(ValueError, match="source: expected niches, got an archive without any"):
         tl.plots.niches(run, axes())
+
+    @tl.problem(solutions=tl.Box(1, 0, 1), features={"a": None, "b": (0, 1)})
+    def far(x):
+        return x[0], (1e17, x[0])
+
+    alike = tl.run(far, tessellation=tl.dns(5), evaluations=100, initial=50, seed=1)
+    assert tl.plots.archive(alike, axes()).get_xlim()[1] > 1e17
 
 
 def test_niches(tmp_path):

@@ -107,5 +107,6 @@ def test_functions_that_give_no_text_are_told():
         tl.Texts(lambda rng: 3, change).random(1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="vary: expected a function"):
         tl.Texts(draw, "change")
-    with pytest.raises(ValueError, match="n_parents: expected 1 or 2"):
-        tl.Texts(draw, change, n_parents=3)
+    for wrong in (3, 2.0, True):
+        with pytest.raises(ValueError, match="n_parents: expected 1 or 2"):
+            tl.Texts(draw, change, n_parents=wrong)

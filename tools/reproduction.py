@@ -254,7 +254,8 @@ def hexapod_speeds() -> str:
     runs = defaultdict(lambda: defaultdict(list))
     for path in sorted(RESULTS.glob("hexapod*/trials/*/*.json")):
         trial = Trial.load(path)
-        runs[path.parent.name][trial.number].append(trial)  # a longer run of the same seed begins alike
+        stream = trial.settings.get("cvt_draws")  # of another, a run of the same seed is another run
+        runs[path.parent.name][trial.number, stream].append(trial)  # a longer run of the same seed begins alike
     pairs = [
         pair for pair in of_descriptors(STUDIES["hexapod"](), ["duty", "amplitude-phase"]).pairs if pair.name in runs
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tesselite as tl
 from report_runs import odd_runs, walk_run
 from tesselite.archive.archive import Archive
 from tesselite.report.page import write_report
@@ -238,3 +239,24 @@ def test_the_pace_of_a_run(page):
     }
     empty = {"evaluations": [], "seconds": []}
     assert page.value(f"Page.pace({{ progress: {empty}, budget: 5 }}).rate") == 0
+
+
+def test_labels_that_end_alike_or_are_numbers_are_found(browser, tmp_path):
+    @tl.problem(solutions=tl.Box(1), features={"wood": tl.Labels(["oak", "red oak", "10", "0"]), "x": (0, 1)})
+    def plank(x):
+        return x[0], (int(4 * x[0]) % 4, x[0])
+
+    run = tl.run(plank, grid=[4, 1], evaluations=200, initial=100, seed=1, out=tmp_path / "run", progress=False)
+    browser.open(write_report([run.folder], tmp_path / "report.html"))
+    codes = run.archive.elites().features[:, 0].tolist()
+    for code, label in enumerate(["oak", "red oak", "10", "0"]):
+        for text in (f"wood = {label}", f"{label}, 0.5", label):
+            browser.run(
+                f"const e = document.getElementById('nearest'); e.value = {text!r};"
+                " e.dispatchEvent(new Event('change'))"
+            )
+            assert browser.text("nearest-note") == "", text
+            assert codes[browser.value("Page.row")] == code, text
+        kept = f"[0, 1, 2, 3].filter(Page.query(Page.run, 'wood = {label}').test)"
+        assert browser.value(kept) == [codes.index(code)]
+    assert browser.complaints() == []

@@ -15,6 +15,7 @@ from tesselite.archive.archive import Archive
 from tesselite.archive.figures import figures_of, qd_score
 from tesselite.assessment.neighbours import nearest_distances
 from tesselite.problems.problem import Problem
+from tesselite.spaces.features import FeatureSpace
 from tesselite.tessellation.cvt import cvt
 from tesselite.tessellation.protocol import Tessellation
 
@@ -97,11 +98,17 @@ def in_niches(archive: Archive, n_niches: int) -> Archive:
     """An archive without niches, put into a CVT of `n_niches` within the bounds of the features, or their range where
     open. For reports on a population; to compare several, `project` them on a common tessellation.
     """
+    return archive.moved_to(cvt(bounded_space(archive), n_niches, seed=0, cache=True))[0]
+
+
+def bounded_space(archive: Archive) -> FeatureSpace:
+    """The space of an archive's features; without niches, within the given bounds, or their range where open."""
+    if archive.has_niches or not len(archive):
+        return archive.tessellation.space
     given, features = archive.tessellation.given_space, archive.elites().features
     low = np.where(np.isinf(given.low), features.min(axis=0), given.low)
     high = np.where(np.isinf(given.high), features.max(axis=0), given.high)
-    high = np.where(high > low, high, low + 1.0)
-    return archive.moved_to(cvt(given.within(low, high), n_niches, seed=0, cache=True))[0]
+    return given.within(low, np.where(high > low, high, low + np.maximum(1.0, np.spacing(np.abs(low)))))
 
 
 def project(

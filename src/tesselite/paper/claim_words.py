@@ -82,7 +82,9 @@ def _name_and_unit(study: Study, measure: Measure | None) -> tuple[str, str]:
 
 
 def _two_digits(value: float) -> str:
-    return f"{value:.0f}" if value == 0.0 or 10.0 <= abs(value) < 1e15 else f"{value:#.2g}"
+    if value == 0.0 or 10.0 <= abs(value) < 1e15:
+        return f"{value:.0f}"
+    return f"{value:#.2g}".removesuffix(".")  # 9.96 is "10."
 
 
 def runs_in_words(study: Study, one: Judged) -> str:

@@ -46,13 +46,17 @@ class Colouring:
         low_is_good = label == "fitness" and archive.direction == "min"
         chosen = cmap if cmap is not None else f"{FITNESS_COLOURS}_r" if low_is_good else FITNESS_COLOURS
         label = dict(zip(space.names, space.titles, strict=True)).get(label, label)
-        if values.dtype.kind in "OSU":
+        if values.dtype.kind in "SU" or (values.dtype.kind == "O" and any(isinstance(value, str) for value in values)):
             texts = values.astype(str)
             names = space.labels.get(color) if isinstance(color, str) else None
             names = names or tuple(np.unique(texts).tolist())
-            codes = np.array([names.index(text) for text in texts], dtype=np.float64)
+            code_of = {name: code for code, name in enumerate(names)}
+            codes = np.array([code_of[text] for text in texts.tolist()], dtype=np.float64)
             return cls(codes, label, _steps(chosen, len(names)), -0.5, len(names) - 0.5, names)
-        values = values.astype(np.float64)
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"color: expected numbers or texts, got {values.tolist()!r:.80}") from None
         unit = unit_of(values, *[[limit] for limit in (vmin, vmax) if limit is not None])
         if unit != 1.0:
             vmin, vmax = (None if limit is None else limit / unit for limit in (vmin, vmax))

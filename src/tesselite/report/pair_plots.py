@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.archive import Archive
+from tesselite.assessment.metrics import bounded_space
 from tesselite.report.colouring import Colouring, best_on_top
 from tesselite.report.labels import short
 from tesselite.report.principal_axes import Components, principal_components
@@ -30,7 +31,7 @@ def pair_components(archive: Archive) -> Components | None:
     """Up to four principal components of the elites' unit-scaled features; None for fewer than three elites, or if all
     have the same features.
     """
-    space, features = archive.tessellation.space, archive.elites().features
+    space, features = bounded_space(archive), archive.elites().features
     if len(features) < _FEWEST_ELITES:
         return None
     found = principal_components(space.to_unit(features), min(_COMPONENTS, space.n))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tesselite.archive.archive import Archive
+from tesselite.assessment.metrics import bounded_space
 from tesselite.report.colouring import Colouring, best_on_top
 from tesselite.report.labels import short
 from tesselite.report.principal_axes import most_varied
@@ -31,7 +32,7 @@ def draw_parallel(ax: Any, archive: Archive, colouring: Colouring, features: Seq
     """
     from matplotlib.collections import LineCollection
 
-    space, names = archive.tessellation.space, archive.tessellation.space.names
+    space, names = bounded_space(archive), archive.tessellation.space.names
     for name in features or ():
         if name not in names:
             known = ", ".join(names[:_NAMES_LISTED]) + (", ..." if space.n > _NAMES_LISTED else "")

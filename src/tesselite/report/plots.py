@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -85,8 +86,8 @@ def archive(
     `color` is a column of `archive.elites().columns()` (fitness, evaluation, a feature, ...) or a value for each elite
     in niche order; `cmap`, `vmin` and `vmax` are those of matplotlib. In a column of texts, each text has its own
     colour. `colorbar=False` leaves the colour bar out. The axes are in the units of the features, so that you can draw
-    on top. With `y_down` the second of two features grows downwards. A population without niches is drawn in a CVT of
-    as many niches as it has solutions. Returns the axes.
+    on top. With `y_down` the second of two features grows downwards. A population of one or
+    two features is drawn in a CVT of as many niches as it has solutions. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
@@ -94,13 +95,13 @@ def archive(
     >>> ax.get_xlabel()
     'x0'
     """
-    shown = _in_niches(source)
+    shown = _archive_of(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     ax = _axes(ax)
     if shown.tessellation.space.n > 2:
         drawn = draw_parallel(ax, shown, colouring)
     else:
-        drawn = draw_niches(ax, shown, colouring, y_down=y_down)
+        drawn = draw_niches(ax, *_in_niches(shown, colouring), y_down=y_down)
     if colorbar:
         colouring.add_bar(ax, drawn)
     return ax
@@ -122,7 +123,7 @@ def parallel_axes(
     `features` are the axes, in this order; by default all, or the 24 that vary most. At most 2,000 elites are drawn,
     evenly sampled from worst to best. The other arguments are those of `archive`.
     """
-    shown = _in_niches(source)
+    shown = _archive_of(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     ax = _axes(ax)
     drawn = draw_parallel(ax, shown, colouring, features)
@@ -146,7 +147,7 @@ def pairs(
     The panels take the place of `ax`; returns them, shape (c, c). The diagonal counts elites. The other arguments are
     those of `archive`. ValueError for fewer than three elites, or if all have the same features.
     """
-    shown = _in_niches(source)
+    shown = _archive_of(source)
     colouring = Colouring.of(shown, color, cmap, vmin, vmax)
     components = pair_components(shown)
     if components is None:
@@ -328,10 +329,14 @@ def _archive_of(source: Any) -> Archive:
     raise ValueError(f"source: expected an archive, a run, a file or the folder of a run, got {source!r:.80}")
 
 
-def _in_niches(source: Any) -> Archive:
-    """The archive of a source; a population in a CVT of as many niches as it has solutions."""
-    found = _archive_of(source)
-    return found if found.has_niches or not len(found) else in_niches(found, len(found))
+def _in_niches(archive: Archive, colouring: Colouring) -> tuple[Archive, Colouring]:
+    """The same; a population in a CVT of as many niches as it has solutions, and the colours of its elites there."""
+    if archive.has_niches or not len(archive):
+        return archive, colouring
+    shown = in_niches(archive, len(archive))
+    rows = {number: row for row, number in enumerate(archive.elites().evaluations.tolist())}
+    kept = [rows[number] for number in shown.elites().evaluations.tolist()]
+    return shown, replace(colouring, values=colouring.values[kept])
 
 
 def _archive_of_run(folder: Path) -> Archive:

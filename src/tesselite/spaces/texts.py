@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tesselite.base.checks import checked_count
+from tesselite.base.checks import checked_count, is_whole
 from tesselite.base.numbers import shown
 from tesselite.spaces.solutions import Rows
 from tesselite.spaces.variables import Variable, row_of, text_of
@@ -30,7 +30,7 @@ class Texts:
         for name, function in (("random", random), ("vary", vary)):
             if not callable(function):
                 raise ValueError(f"{name}: expected a function, got {shown(function)}")
-        if n_parents not in (1, 2):
+        if not is_whole(n_parents, 1) or n_parents > 2:
             raise ValueError(f"n_parents: expected 1 or 2, got {shown(n_parents)}")
         self._random, self._vary, self.n_parents = random, vary, n_parents
         self.width = checked_count("longest", longest)

@@ -13,6 +13,8 @@
     }),
   ];
 
+  const labels_of = (run, key) => (key === "niche" ? [] : run.column(key).axis.labels);
+
   // The feature of this name or title; -1 if there is none.
   const feature_named = (run, text) => {
     const like = text.trim().toLowerCase(), by = (key) => run.features.findIndex((feature) => feature[key].toLowerCase() === like);
@@ -27,7 +29,7 @@
   // What stands between commas; those in names and labels do not count.
   const parts_of = (run, text) => {
     if (!text.includes(",")) return [text.trim()].filter(Boolean);
-    const known = run.columns().flatMap(([key, title]) => [title, ...run.column(key).axis.labels]).concat(run.features.map(({ name }) => name));
+    const known = run.columns().flatMap(([key, title]) => [title, ...labels_of(run, key)]).concat(run.features.map(({ name }) => name));
     const exact = known.filter((name) => name.includes(",")).sort((a, b) => b.length - a.length).map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const parts = text.match(new RegExp(`(?:${[...exact, "[^,]"].join("|")})+`, "gi")) || [];
     return parts.map((part) => part.trim()).filter(Boolean);
@@ -41,7 +43,7 @@
       const [, name, sign, number] = term.match(/^(.+?)\s*(<=|>=|<|>|=)\s*(-?[\d.]+(?:e[+-]?\d+)?)$/i) || [];
       const column = name && named(run, name);
       const [, label_name, label] = term.match(/^(.+?)\s*=\s*(.+)$/) || [], labelled = label_name && named(run, label_name);
-      if (labelled && !Number.isFinite(+label)) tests.push((row) => labelled[3](row).toLowerCase() === label.toLowerCase());
+      if (labelled && (!Number.isFinite(+label) || labels_of(run, labelled[0]).includes(label))) tests.push((row) => labelled[3](row).toLowerCase() === label.toLowerCase());
       else if (column && Number.isFinite(+number)) tests.push((row) => TESTS[sign](column[2](row), +number));
       else if (/^(niche\s*)?\d+$/i.test(term)) niches.add(+term.replace(/\D/g, ""));
       else wrong.push(term);
@@ -53,9 +55,11 @@
   // The label at the end of "material oak", or of "oak" for feature i: [feature, its number]; null if there is none.
   const label_of = (run, part, i) => {
     for (const [j, { labels }] of run.features.entries()) {
-      const code = labels.findIndex((label) => part.toLowerCase().endsWith(label.toLowerCase()));
-      const before = code < 0 ? "" : part.slice(0, part.length - labels[code].length).replace(/[\s=:]*$/, "").toLowerCase();
-      if (code >= 0 && (before ? feature_named(run, before) === j : i === j)) return [`feature ${j}`, code];
+      for (const [code, label] of labels.entries()) {
+        if (!part.toLowerCase().endsWith(label.toLowerCase())) continue;
+        const before = part.slice(0, part.length - label.length).replace(/[\s=:]*$/, "").toLowerCase();
+        if (before ? feature_named(run, before) === j : i === j) return [`feature ${j}`, code];
+      }
     }
     return null;
   };
