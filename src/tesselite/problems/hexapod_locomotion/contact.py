@@ -94,16 +94,44 @@ def solve_two(kxx: Any, kxy: Any, kyy: Any, rx: Any, ry: Any) -> Any:
     return (rx - kxy * dy) * ixx, dy
 
 
+class Normal(NamedTuple):
+    """Sums over normal rows: of w, w a, w b, w a a, w a b, w b b, and minus the gradient along x, y and z."""
+
+    w: Any
+    wa: Any
+    wb: Any
+    waa: Any
+    wab: Any
+    wbb: Any
+    rx: Any
+    ry: Any
+    rz: Any
+
+
+@kernel(allocates=False, forceinline=True)
+def _no_rows() -> Any:
+    """The sums over no normal rows."""
+    zero = spread(0.0)
+    return Normal(zero, zero, zero, zero, zero, zero, zero, zero, zero)
+
+
 @kernel(allocates=False, forceinline=True)
 def _add_normal(w: Any, a: Any, b: Any, u: Any, sums: Any) -> Any:
-    """Add a normal row of weight w to the sums of w, w a, w b, w a a, w a b, w b b and to minus the gradient."""
-    sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+    """Sums with a row of weight w at (a, b), whose velocity is u."""
     wa = w * a
     wb = w * b
     wu = w * u
-    return (
-        sw + w, swa + wa, swb + wb, swaa + wa * a, swab + wa * b, swbb + wb * b, rx - b * wu, ry + a * wu, rz - wu
-    )  # fmt: skip
+    return Normal(
+        sums.w + w,
+        sums.wa + wa,
+        sums.wb + wb,
+        sums.waa + wa * a,
+        sums.wab + wa * b,
+        sums.wbb + wb * b,
+        sums.rx - b * wu,
+        sums.ry + a * wu,
+        sums.rz - wu,
+    )
 
 
 @kernel(allocates=False, forceinline=True)
@@ -119,7 +147,7 @@ def _normal_pass(p: Floats, s: Ints, n: int, careful: int, refine: bool) -> int:
         ox = load(p, DX)
         oy = load(p, DY)
         oz = load(p, DZ)
-    sums = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    sums = _no_rows()
     for j in range(n):
         i = j * CONTACT
         a = load(p, i + A)
@@ -128,7 +156,7 @@ def _normal_pass(p: Floats, s: Ints, n: int, careful: int, refine: bool) -> int:
         if refine:
             u = u + b * ox - a * oy + oz
         sums = _add_normal(choose(where(s[j] >> ON1), load(p, i + WZ), 0.0), a, b, u, sums)
-    sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
+    sw, swa, swb, rx, ry, rz = sums.w, sums.wa, sums.wb, sums.rx, sums.ry, sums.rz
     m = load(p, M)
     iw = 1.0 / load(p, JZZ)
     jxz = load(p, JXZ)
@@ -137,9 +165,9 @@ def _normal_pass(p: Floats, s: Ints, n: int, careful: int, refine: bool) -> int:
     axx = load(p, JXX) - jxz * jxz * iw
     ayy = load(p, JYY) - jyz * jyz * iw
     axy = load(p, JXY) - jxz * jyz * iw
-    kxx = axx + swbb - swb * swb * iz
-    kyy = ayy + swaa - swa * swa * iz
-    kxy = axy - swab + swb * swa * iz
+    kxx = axx + sums.wbb - swb * swb * iz
+    kyy = ayy + sums.waa - swa * swa * iz
+    kxy = axy - sums.wab + swb * swa * iz
     if refine:
         rz -= m * oz
         rx -= axx * ox + axy * oy + swb * iz * rz
@@ -205,7 +233,7 @@ class Friction(NamedTuple):
 def _friction_rows(p: Floats, s: Ints, n: int, refine: bool, o: Any) -> Any:
     """Sums over normal rows (those of `_add_normal`) and over rows of friction, in the guessed states."""
     zero = spread(0.0)
-    sums = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    sums = _no_rows()
     hx = hy = hp = hq = hw = fx = fy = fw = zero
     for j in range(n):
         i = j * CONTACT
@@ -246,8 +274,9 @@ def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any
     M couples (wx, wy, Gz) with (Gx, Gy, wz) through m z and the products of inertia only, so the second three are
     eliminated first; what remains is 3 x 3.
     """
-    sw, swa, swb, swaa, swab, swbb, rx, ry, rz = sums
-    hx, hy, hp, hq, hw, fx, fy, fw = friction
+    sw, swa, swb, rx, ry, rz = sums.w, sums.wa, sums.wb, sums.rx, sums.ry, sums.rz
+    hx, hy, hp, hq, hw = friction.hx, friction.hy, friction.hp, friction.hq, friction.hw
+    fx, fy, fw = friction.fx, friction.fy, friction.fw
     m = load(p, M)
     z = load(p, Z)
     jxx = load(p, JXX)
@@ -275,9 +304,9 @@ def _friction_solution(p: Floats, sums: Any, friction: Any, refine: bool, o: Any
     iz = 1.0 / (m + sw)
     rx += mz * iy * fy - cx * iw * gw - swb * iz * rz
     ry += swa * iz * rz - mz * ix * fx - cy * iw * gw
-    kxx = jxx + mz * z + swbb - mz * mz * iy - cx * cx * iw - swb * swb * iz
-    kyy = jyy + mz * z + swaa - mz * mz * ix - cy * cy * iw - swa * swa * iz
-    kxy = jxy - swab - cx * cy * iw + swb * swa * iz
+    kxx = jxx + mz * z + sums.wbb - mz * mz * iy - cx * cx * iw - swb * swb * iz
+    kyy = jyy + mz * z + sums.waa - mz * mz * ix - cy * cy * iw - swa * swa * iz
+    kxy = jxy - sums.wab - cx * cy * iw + swb * swa * iz
     dx, dy = solve_two(kxx, kxy, kyy, rx, ry)
     dw = (gw - cx * dx - cy * dy) * iw
     dgx = (fx - mz * dy - hp * dw) * ix
