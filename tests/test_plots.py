@@ -145,6 +145,8 @@ def test_texts_are_colours_with_names():
     np.testing.assert_array_equal(cells.get_array().filled(np.nan), [2, np.nan])
     with pytest.raises(ValueError, match="color: expected numbers or texts, got "):
         tl.plots.archive(archive, axes(), color=[{}, 1])
+    with pytest.raises(ValueError, match="vmin, vmax: expected none, because note holds texts"):
+        tl.plots.archive(archive, axes(), color="note", vmax=3)
 
 
 def test_figures_of_runs_fit_a_page(tmp_path):

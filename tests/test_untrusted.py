@@ -410,6 +410,12 @@ def test_the_archive_of_a_search_cannot_be_swapped():
         run_with(lambda s: setattr(s, "archive", tl.Archive(tl.GridTessellation(SQUARE, [2, 2]), 2)))
 
 
+@pytest.mark.parametrize(("name", "other"), [("emitter", tl.emitters.curiosity()), ("solution_space", tl.Box(3))])
+def test_what_the_compiled_loop_holds_on_to_cannot_be_swapped(name, other):
+    with pytest.raises(AttributeError, match="no setter"):
+        run_with(lambda s: setattr(s, name, other))
+
+
 @pytest.mark.parametrize(
     "change",
     [

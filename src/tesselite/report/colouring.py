@@ -30,7 +30,8 @@ class Colouring:
     def of(cls, archive: Archive, color: Any = "fitness", cmap: Any = None, vmin: Any = None, vmax: Any = None) -> Any:
         """By the name of a column of `archive.elites().columns()`, or values (m,); ValueError for anything else.
 
-        Bright is good, whatever the direction of fitness, unless `cmap` says otherwise. Each text has its own colour.
+        Bright is good, whatever the direction of fitness, unless `cmap` says otherwise. Each text has its own colour,
+        and no `vmin` or `vmax`.
         """
         elites, space = archive.elites(), archive.tessellation.space
         if isinstance(color, str):
@@ -47,6 +48,8 @@ class Colouring:
         chosen = cmap if cmap is not None else f"{FITNESS_COLOURS}_r" if low_is_good else FITNESS_COLOURS
         label = dict(zip(space.names, space.titles, strict=True)).get(label, label)
         if values.dtype.kind in "SU" or (values.dtype.kind == "O" and any(isinstance(value, str) for value in values)):
+            if vmin is not None or vmax is not None:
+                raise ValueError(f"vmin, vmax: expected none, because {label or 'color'} holds texts")
             texts = values.astype(str)
             names = space.labels.get(color) if isinstance(color, str) else None
             names = names or tuple(np.unique(texts).tolist())

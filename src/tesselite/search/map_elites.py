@@ -140,11 +140,11 @@ class MapElites:
         records: Records | Mapping[str, Any] | None = None,
     ) -> None:
         self.seed = checked_seed(seed)
-        self.solution_space = solution_space
+        self._solution_space = solution_space
         check_space("solution_space", solution_space)
         self.start: Rows | None = None if start is None else solution_space.validate(start)
         self.initial = max(checked_count("initial", initial), 0 if self.start is None else len(self.start))
-        self.emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
+        self._emitter = copy.deepcopy(emitter_of(variation, emitter))  # what it remembers belongs to this search
         self.emitter.begin(solution_space, self.seed)
         self._emitter_is_own = text_of(self.emitter) == OWN_EMITTER
         self._archive = Archive(
@@ -173,6 +173,16 @@ class MapElites:
     def archive(self) -> Archive:
         """The elites; a new object after `change_tessellation`."""
         return self._archive
+
+    @property
+    def solution_space(self) -> SolutionSpace:
+        """The space of the solutions."""
+        return self._solution_space
+
+    @property
+    def emitter(self) -> Emitter:
+        """What proposes solutions, with all it remembers; the compiled loop holds on to it."""
+        return self._emitter
 
     def ask(self, n: int = BATCH_SIZE) -> Rows:
         """The next solutions to evaluate, shape (n, width); fewer at the end of `start` and of the initialisation."""
