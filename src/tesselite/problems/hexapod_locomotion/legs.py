@@ -85,9 +85,10 @@ _GG = _sum(3, 3) + _ROUND + TIBIA.across - TIBIA.along
 _BB = _sum(2, 2) + FEMUR.across - FEMUR.along
 _TURN = _sum(2, 2) + FEMUR.across  # moment of inertia for turning by q2, as far as it is constant
 
-_HIP_X = tuple(hip.x for hip in LEGS)
-_HIP_Y = tuple(hip.y for hip in LEGS)
-_YAW = tuple(hip.yaw for hip in LEGS)
+_HIP_X = np.array([hip.x for hip in LEGS])
+_HIP_Y = np.array([hip.y for hip in LEGS])
+_YAW = np.array([hip.yaw for hip in LEGS])
+_SIDE = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
 
 
 @kernel(allocates=False, forceinline=True)
@@ -311,12 +312,12 @@ def _place_foot(t: Floats, at: int, leg: Any, n1: Any, n2: Any) -> None:
 
 
 @kernel(allocates=False, forceinline=True)
-def _add_leg(g: Floats, t: Floats, leg: int, side: float) -> None:
+def _add_leg(g: Floats, t: Floats, leg: int) -> None:
     """(b): add the links of a leg whose joints have turned to the sums, and place its foot."""
     joint = leg * JOINTS
     at = leg * LEG
     this = Leg(
-        side,
+        _SIDE[leg],
         _HIP_X[leg],
         _HIP_Y[leg],
         load(t, at + D1),
@@ -341,12 +342,9 @@ def move_legs(g: Floats, t: Floats, present: Ints, dt: float) -> None:
     for row in range(_SUMS, WORK, LANES):
         store(t, row, 0.0)
     # In loops of their own: the long chains of the series of all legs are worked on at once.
-    for leg in range(N_LEGS):
+    for leg in range(len(present)):
         if present[leg] == 1:
             _turn_joints(g, t, leg, dt)
-    for leg in range(3):
+    for leg in range(len(present)):
         if present[leg] == 1:
-            _add_leg(g, t, leg, 1.0)
-    for leg in range(3, 6):
-        if present[leg] == 1:
-            _add_leg(g, t, leg, -1.0)
+            _add_leg(g, t, leg)
