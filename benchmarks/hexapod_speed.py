@@ -106,7 +106,8 @@ def parts(repeats: int) -> dict[str, float]:
         legs.move_legs(g, t, shape.present, STEP)
         kinematic.free_velocity(g, t, p, shape.sums, STEP)
         contacts = kinematic.find_contacts(g, t, feet, p, s, shape.present, shape.sums, STEP)
-        solver.begin(fleet.problems, fleet.states, 0, contacts, fleet.line, fleet.book)
+        fleet.n_contacts[0] = contacts
+        solver.begin(fleet.problems, fleet.states, 0, 1, fleet.n_contacts, fleet.missed, fleet.line, fleet.book)
         solver.finish(fleet.problems, fleet.states, fleet.line, fleet.book)
         contact.refine_friction(p, s, contacts)
         kinematic.keep_states(feet, s, contacts)

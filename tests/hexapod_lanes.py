@@ -71,7 +71,7 @@ class Lanes:
 
     def solve(self) -> None:
         states, n = self.states_of_contacts, self.n_contacts
-        sv.begin(self.problems, states, 0, n, self.line, self.book)
+        sv.begin(self.problems, states, 0, 1, np.array([n]), np.zeros(1, np.int64), self.line, self.book)
         sv.finish(self.problems, states, self.line, self.book)
         ct.refine_friction(self.problem, states[0], n)
         kn.keep_states(self.feet, states[0], n)

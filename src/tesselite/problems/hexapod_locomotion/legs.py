@@ -341,7 +341,8 @@ def move_legs(g: Floats, t: Floats, present: Ints, dt: float) -> None:
     """(a), (b): advance the servos, and sum the links that are there."""
     for row in range(_SUMS, WORK, LANES):
         store(t, row, 0.0)
-    # In loops of their own: the long chains of the series of all legs are worked on at once.
+    # In loops of their own: the long chains of the series of all legs are worked on at once. The compiler does not know
+    # the length of `present`, so it does not unroll them: the code would not fit the processor's cache.
     for leg in range(len(present)):
         if present[leg] == 1:
             _turn_joints(g, t, leg, dt)

@@ -43,6 +43,8 @@ RUNNING, FINISHED, BODY_TOUCHED, TOO_HIGH, TILTED, RESTLESS, DIVERGED = range(7)
 
 # Simulated at a time: enough for the solver to fill its lanes, few enough to stay in the cache of a core.
 GROUPS = 32
+# Of which the contact problems are begun side by side: enough to overlap, few enough for the core's first cache.
+BLOCK = 4
 MAX_HEIGHT = 0.3  # of the centre of mass
 STILL = 1e-4  # a step that moves the pose by less than this (m and rad together) is still
 STILL_STEPS = 31  # in a row: the robot has come to rest
@@ -72,6 +74,7 @@ class Fleet(NamedTuple):
     problems: Floats
     states: Ints  # (n + 3, ls.MAX_CONTACTS): of the contacts
     n_contacts: Ints  # (n,)
+    missed: Ints  # (n,): bits of the lanes whose contacts' states are not found yet
     work: Floats  # (kn.WORK,)
     line: Floats  # (ls.LINE,)
     book: Ints  # (sv.BOOK,)
@@ -105,6 +108,7 @@ def new_fleet(n_rows: int) -> Fleet:
         problems=aligned_zeros(n + 3, sv.PROBLEM),
         states=whole(n + 3, ls.MAX_CONTACTS),
         n_contacts=whole(n),
+        missed=whole(n),
         work=aligned_zeros(kn.WORK),
         line=aligned_zeros(ls.LINE),
         book=whole(sv.BOOK),
@@ -371,7 +375,9 @@ def simulate(
             start_step(fleet, j, present, sums, dt, n_steps, signals, ends)
             if tape.shape[1] > 0:
                 record_feet(fleet, j, tape)
-            sv.begin(fleet.problems, fleet.states, j, fleet.n_contacts[j], fleet.line, fleet.book)
+        for j in range(0, n_groups, BLOCK):
+            k = min(j + BLOCK, n_groups)
+            sv.begin(fleet.problems, fleet.states, j, k, fleet.n_contacts, fleet.missed, fleet.line, fleet.book)
         sv.finish(fleet.problems, fleet.states, fleet.line, fleet.book)
         for j in range(n_groups):
             ct.refine_friction(fleet.problems[j], fleet.states[j], fleet.n_contacts[j])

@@ -139,23 +139,36 @@ def _hand_over(problems: Floats, states: Ints, group: int, n: int, left: int, li
 
 
 @kernel(allocates=False)
-def begin(problems: Floats, states: Ints, group: int, n: int, line: Floats, book: Ints) -> None:
-    """Stage 1, and the first passes of stage 2, of a group with at most n contacts."""
-    p, s = problems[group], states[group]
-    missed = 0
+def begin(
+    problems: Floats, states: Ints, first: int, last: int, n_contacts: Ints, missed: Ints, line: Floats, book: Ints
+) -> None:
+    """Stage 1, and the first passes of stage 2, of the groups first..last, with at most n_contacts[group] contacts.
+
+    Each pass goes through all groups before the next one: its code stays in the processor's cache, and a group's
+    arithmetic overlaps with that of the next. missed (n,): scratch memory.
+    """
+    missed[first:last] = ct.ALL
     for i in range(PASSES):
-        missed = ct.normal_pass(p, s, n, ct.ALL if i >= BOLD else 0)
-        if not missed:
+        left = 0
+        for j in range(first, last):
+            if missed[j]:
+                missed[j] = ct.normal_pass(problems[j], states[j], n_contacts[j], ct.ALL if i >= BOLD else 0)
+                left |= missed[j]
+        if not left:
             break
-    if missed:
-        _search_normal(p, s, n, missed, line, states[-3])
-        ct.normal_pass(p, s, n, 0)
-    ct.refine_normal(p, s, n)
+    for j in range(first, last):
+        if missed[j]:
+            _search_normal(problems[j], states[j], n_contacts[j], missed[j], line, states[-3])
+            ct.normal_pass(problems[j], states[j], n_contacts[j], 0)
+    for j in range(first, last):
+        ct.refine_normal(problems[j], states[j], n_contacts[j])
+    missed[first:last] = ct.ALL
     for _ in range(TOGETHER):
-        missed = ct.friction_pass(p, s, n, 0)
-        if not missed:
-            break
-    _hand_over(problems, states, group, n, missed, line, book)
+        for j in range(first, last):
+            if missed[j]:
+                missed[j] = ct.friction_pass(problems[j], states[j], n_contacts[j], 0)
+    for j in range(first, last):
+        _hand_over(problems, states, j, n_contacts[j], missed[j], line, book)
 
 
 @kernel(allocates=False)
