@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import tesselite as tl
 from tesselite.base.seeds import Purpose, generator
 from tesselite.cli import main
+from tesselite.report import plots
+from tesselite.report.run_figures import plot_run
 from tesselite.tessellation.competition import _fronts, _selected, nearest_others
 from tesselite.tessellation.niches import niches_from_dict
 from tesselite.tessellation.population import population_by_name
@@ -260,3 +262,19 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "in a CVT of 60 niches" in (tmp_path / "run" / "report.html").read_text()
     assert call("run", "arm:5", "--population", "dns", "--grid", "4", "--out", str(tmp_path / "none")) == 2
     assert "--population: has no niches" in capsys.readouterr().err
+
+
+def test_pictures_of_three_features_show_all_solutions(tmp_path, monkeypatch):
+    @tl.problem(solutions=tl.Box(3), features={"a": (0, 1), "b": (0, 1), "c": (0, 1)})
+    def corner(x):
+        return -float(x @ x), x
+
+    run = tl.run(
+        corner, tessellation=tl.dns(20), evaluations=300, initial=50, seed=1, out=tmp_path / "run", progress=False
+    )
+    drawn, said = [], []
+    monkeypatch.setattr(plots, "archive", lambda archive, ax, **_: drawn.append(len(archive)))
+    monkeypatch.setattr(plots, "pairs", lambda archive, ax, **_: drawn.append(len(archive)))
+    plot_run(run.folder, say=said.append)
+    assert drawn == [20, 20]
+    assert not any("CVT" in line for line in said)

@@ -46,13 +46,14 @@ def plot_run(
         say(f"the pictures of {plan.problem} itself are left out: {error}")
     y_down = problem is not None and problem.y_down
     archive, search = run_archive(folder, problem)
-    if len(archive) and not archive.has_niches:
+    filled = f"{len(archive):,} of {archive.n_niches:,} niches filled"
+    title = f"{plan.problem}: {filled if archive.has_niches else f'{len(archive):,} solutions'}"
+    if len(archive) and not archive.has_niches and archive.tessellation.space.n <= 2:
         archive = in_niches(archive, len(archive))
         say(f"the run has no niches; the archive is drawn in a CVT of {archive.n_niches:,}")
     files = []
     if rows := place.read_progress():
-        title = f"{plan.problem}, seed {plan.seed}"
-        files.append(_draw_progress(folder, rows, title, out / f"progress.{kind}"))
+        files.append(_draw_progress(folder, rows, f"{plan.problem}, seed {plan.seed}", out / f"progress.{kind}"))
     changes = saved_changes(search)
     if changes:
         with figure(13.0, 3.4) as made:
@@ -63,14 +64,13 @@ def plot_run(
             picture.tessellation.space.titled(archive.tessellation.space)
         if pictures:
             with figure(*pictures_size(pictures)) as made:
-                title = f"{plan.problem}: niches right after changes, {len(pictures)} of {len(changes)}"
-                draw_pictures(made, pictures, changes, title, y_down=y_down)
+                shown = f"{plan.problem}: niches right after changes, {len(pictures)} of {len(changes)}"
+                draw_pictures(made, pictures, changes, shown, y_down=y_down)
                 files.append(save(made, out / f"niches-at-changes.{kind}"))
         elif archive.tessellation.space.n != 2:
             say(f"niches at changes are drawn for two features only; there are {archive.tessellation.space.n}")
         else:
             say("no pictures of niches at changes are kept in this run")
-    title = f"{plan.problem}: {len(archive):,} of {archive.n_niches:,} niches filled"
     files += plot_archive(archive, out, kind, title, features, say, y_down=y_down)
     return files + (problem.draw(archive, out, kind) if problem is not None else [])
 
