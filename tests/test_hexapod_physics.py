@@ -148,14 +148,20 @@ def test_contact_impulses_solve_the_boxed_problem_on_random_states():
     assert sticking > 50
 
 
+def solved_lanes(rng: np.random.Generator) -> Lanes:
+    """Random robots near the floor, their contact problem solved."""
+    lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
+    lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
+    lanes.before_contacts(DT)
+    lanes.solve()
+    return lanes
+
+
 def test_the_line_search_ends_at_the_same_minimum_as_the_passes():
     rng = np.random.default_rng(3)
     compared = 0
     for _ in range(30):
-        lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
-        lanes.before_contacts(DT)
-        lanes.solve()
+        lanes = solved_lanes(rng)
         expected = [lanes.d(k) for k in range(LANES)]
         lanes.problem[ct.DX : ct.HEAD] = rng.standard_normal(6 * LANES)
         chosen = int(rng.integers(1, ct.ALL + 1))
@@ -178,10 +184,7 @@ def test_careful_passes_change_one_contact_at_a_time_and_end_at_the_same_states(
     rng = np.random.default_rng(4)
     ended = 0
     for _ in range(30):
-        lanes = Lanes(body(), random_states(rng, rng.uniform(0.12, 0.16)))
-        lanes.set_targets(rng.uniform(-0.7, 0.7, (LANES, 6, 2)) * [0.5, 1])
-        lanes.before_contacts(DT)
-        lanes.solve()
+        lanes = solved_lanes(rng)
         n = lanes.n_contacts
         expected = lanes.states_of_contacts[0].copy()
         states = expected.copy()

@@ -86,8 +86,8 @@ def archive(
     `color` is a column of `archive.elites().columns()` (fitness, evaluation, a feature, ...) or a value for each elite
     in niche order; `cmap`, `vmin` and `vmax` are those of matplotlib. In a column of texts, each text has its own
     colour. `colorbar=False` leaves the colour bar out. The axes are in the units of the features, so that you can draw
-    on top. With `y_down` the second of two features grows downwards. A population of one or
-    two features is drawn in a CVT of as many niches as it has solutions. Returns the axes.
+    on top. With `y_down` the second of two features grows downwards. A population of one or two features is drawn in a
+    CVT of as many niches as it has solutions. Returns the axes.
 
     >>> import tesselite as tl
     >>> found = tl.illuminate(tl.problems.sphere(5), grid=20, evaluations=2_000, seed=1)
