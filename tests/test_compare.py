@@ -306,7 +306,7 @@ def test_numbers_of_others_are_marked_beside_ours():
     with figure() as made:
         draw_best(made, comparison, marks=marks)
         assert [diamonds(ax) for ax in made.axes] == [[(1, 3.5)], [], [], [(1, 2.0)]]
-        assert made.axes[3].get_title() == "mean of the 2"
+        assert made.axes[3].get_title() == "mean of 2 scenarios"
     with figure() as made:
         draw_quality(made, comparison, logarithmic=True, marks=marks)
         assert [diamonds(ax) for ax in made.axes] == [[], [(1.0, 0.25), (2.0, 0.0)], [], [(1.0, 0.25)]]

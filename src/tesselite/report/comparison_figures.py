@@ -187,7 +187,7 @@ def draw_best(
             values = [np.array([comparison.expected_best(g, s) for s in settings]) for g in comparison.groups]
         _boxes(ax, comparison.groups, values, shades)
         _mark_boxes(ax, comparison.groups, marks, "best", name, shades, average=name is None)
-        last = f"mean of the {len(comparison.scenarios)}" if means else "all"
+        last = f"mean of {len(comparison.scenarios)} scenarios" if means else "all"
         shown = comparison.training_name if name == TRAINING else name if name is not None else last
         ax.set_title(shown, fontsize=9 if len(panels) < 10 else 8, parse_math=False)
         ax.grid(axis="y", alpha=0.25)
