@@ -331,6 +331,8 @@ def test_forecast(toy):
     }
     jobs = reproduce.missing_jobs(STUDY, toy, 2, threads=1, keep_runs=False)
     assert forecast(jobs, trials, 2).seconds == 1500.0
+    busy = {name: [*found, replace(found[0], seconds={"search": 9000.0})] for name, found in trials.items()}
+    assert forecast(jobs, busy, 2).seconds == 1500.0
 
 
 STORED = {path.parent.name for path in RESULTS.glob("*/trials") if path.parent.name.startswith(tuple(STUDIES))}

@@ -52,7 +52,7 @@ def _size(n: int) -> str:
 def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) -> StudyForecast:
     """The cost of these jobs, from trials that are `done`: of the same pair, otherwise of the same problem.
 
-    If there are none, a small search is timed. Seconds of trials that ran on a busy machine are as they were. From
+    If there are none, a small search is timed. Of several trials of the pair the shortest counts. From
     other pairs, totals of the stored studies are forecast within a factor of 1.5, single pairs within 2.5.
     """
     evaluation_seconds = _rates(done)
@@ -79,7 +79,7 @@ def forecast(jobs: Sequence[Job], done: dict[str, list[Trial]], workers: int) ->
         if pair.name not in trial_seconds:
             earlier = [_seconds(trial) for trial in done.get(pair.name, []) if _seconds(trial) > 0.0]
             if earlier:
-                trial_seconds[pair.name] = float(np.median(earlier))
+                trial_seconds[pair.name] = min(earlier)  # other work, and earlier versions, only made trials slower
             else:
                 kind = _kind(pair.problem, pair.variation)
                 if kind not in evaluation_seconds:
