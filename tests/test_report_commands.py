@@ -85,3 +85,11 @@ def test_watch_serves_until_it_is_stopped(tmp_path):
             watch.wait(timeout=60)
         assert watch.returncode == 0
         assert watch.stdout.read().strip() == "stopped"
+
+
+def test_watch_says_when_there_is_no_run_yet(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tesselite.report.live.LiveServer.serve_forever", lambda self, poll_interval: None)
+    monkeypatch.setattr(sys, "argv", ["tesselite", "watch", str(tmp_path / "later"), "--port", "0"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert "there is no run in this folder yet" in capsys.readouterr().err

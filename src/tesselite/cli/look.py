@@ -362,6 +362,8 @@ def watch_run(folder: Path, host: str, port: int, seconds: float) -> None:
     note_unagreed(folder)
     with LiveServer(folder, host, port, seconds) as server:
         typer.echo(one_line(f"watching {folder} on {server.url} (reads only; stop with Ctrl-C)"))
+        if not (folder / "settings.json").exists():
+            say("there is no run in this folder yet; it is shown as soon as it starts")
         if not server.loopback:
             say("anybody who can reach this machine can see the run")
         try:
