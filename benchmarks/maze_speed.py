@@ -1,4 +1,4 @@
-"""How fast the maze is evaluated: random and evolved networks, one thread and two, with and without the exact skips.
+"""How fast the maze is evaluated: random and evolved networks, one thread and two, many at a time and in plain code.
 
     python benchmarks/maze_speed.py [--evaluations 4000] [--repeats 5]
 
@@ -14,7 +14,6 @@ import time
 import numpy as np
 
 from tesselite.problems.maze_navigation import Robot, maze
-from tesselite.problems.maze_navigation.simulation import NO_SKIPS
 from tesselite.runs.run import illuminate
 
 
@@ -36,9 +35,9 @@ def main() -> None:
     elites = np.array(archive.solutions)[: len(archive)]
     evolved = elites[rng.integers(0, len(elites), options.evaluations)]
 
-    def unskipped(rows):
-        fitness, features = np.empty(len(rows)), np.empty((len(rows), 2))
-        problem._driver(None, rows, fitness, features, np.empty((0, 0, 0)), NO_SKIPS)(0, len(rows))
+    def one_by_one(rows):
+        for row in rows:
+            problem.record(row)
 
     few = drawn[: max(1, len(drawn) // 8)]
     cases = {
@@ -46,8 +45,13 @@ def main() -> None:
         "random, 2 threads": (drawn, lambda: problem.evaluate_rows(drawn, None, 2)),
         "random, 1 thread, 1000 features": (drawn, lambda: long.evaluate_rows(drawn, None, 1)),
         "random, 1 thread, robot sticks after a hit": (drawn, lambda: sticky.evaluate_rows(drawn, None, 1)),
-        "random, 1 thread, nothing skipped": (few, lambda: unskipped(few)),
+        "random, 1 thread, in plain code": (few, lambda: one_by_one(few)),
         "evolved, 1 thread": (evolved, lambda: problem.evaluate_rows(evolved, None, 1)),
+        "evolved, 1 thread, robot sticks after a hit": (evolved, lambda: sticky.evaluate_rows(evolved, None, 1)),
+        "evolved, 1 thread, in batches of 200": (
+            evolved,
+            lambda: [problem.evaluate_rows(evolved[i : i + 200], None, 1) for i in range(0, len(evolved), 200)],
+        ),
         "evolved, 2 threads": (evolved, lambda: problem.evaluate_rows(evolved, None, 2)),
     }
     clock, processor = dict.fromkeys(cases, float("inf")), dict.fromkeys(cases, float("inf"))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-import subprocess
-import sys
 
 import numba
 import numpy as np
@@ -16,7 +13,8 @@ from maze_oracle import OracleNetwork, OracleRobot, laser
 from tesselite.compiled.lanes import LANES, load, store
 from tesselite.problems.maze_navigation import Networks, Robot, World, maze, paper_world
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
-from tesselite.problems.maze_navigation.simulation import NO_SKIPS, lasers, slice_of
+from tesselite.problems.maze_navigation.rays import N_FIELDS, new_rays, trace
+from tesselite.problems.maze_navigation.simulation import HALF_ROOT, lasers, slice_of
 
 FORWARD = {7: 2.0, 8: 2.0}
 
@@ -73,29 +71,60 @@ def test_sine_and_cosine_are_exact_to_a_unit_in_the_last_place():
 # --- sensors ---
 
 
-def test_lasers_agree_with_the_twin_and_with_the_plain_walk():
+def rays_of(poses):
+    """The rays of poses (x, y, heading), three each: origins and directions, shape (n, 4)."""
+    rays = []
+    for x, y, heading in poses:
+        sine, cosine = sine_cosine(float(heading))
+        left = ((cosine + sine) * HALF_ROOT, (sine - cosine) * HALF_ROOT)
+        rays += [(x, y, *left), (x, y, cosine, sine), (x, y, -left[1], left[0])]
+    return np.array(rays)
+
+
+def traced(world, rays, longest):
+    """How far rays get, side by side; checks that nothing else was written."""
+    n = len(rays)
+    memory, results = new_rays(n), np.full(n + 2, np.nan)
+    fields = memory[0].reshape(N_FIELDS, -1)
+    fields[:4, :n] = rays.T
+    with np.errstate(divide="ignore"):
+        fields[4:6, :n] = 1.0 / rays[:, 2:].T
+    fields[7, :n] = np.random.default_rng(n).permutation(n)
+    trace(world.leap.ravel(), world.walls.shape[1], memory, n, longest, results)
+    assert np.isnan(results[n])
+    return results[fields[7, :n].astype(int)]
+
+
+def walked(world, poses, longest, walk=True):
+    """The same from pixel to pixel, without a leap."""
+    out, found = np.empty(3), []
+    for x, y, heading in poses:
+        sine, cosine = sine_cosine(float(heading))
+        lasers(world.leap.ravel(), world.walls.shape[1], x, y, cosine, sine, longest, walk, out)
+        found += out.tolist()
+    return np.array(found)
+
+
+def test_rays_agree_with_the_twin_and_with_the_plain_walk():
     world = paper_world("6")
     rng = np.random.default_rng(3)
     free = np.argwhere(world.blocked == 0)
-    everything = np.ones(7, dtype=np.uint8)
-    out, walked = np.empty(3), np.empty(3)
-    headings = np.concatenate([rng.uniform(-np.pi, np.pi, 280), np.arange(-8, 8) * np.pi / 8, np.zeros(4)])
-    seen = 0
-    for heading in headings:
+    poses = []
+    for heading in np.concatenate([rng.uniform(-np.pi, np.pi, 1280), np.arange(-8, 8) * np.pi / 8, np.zeros(4)]):
         y, x = free[rng.integers(len(free))] + rng.random(2)
         if rng.random() < 0.1:
             x, y = float(int(x)), float(int(y))  # on a pixel's corner
-        sine, cosine = sine_cosine(float(heading))
-        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, False, everything, out)
-        lasers(world.leap.ravel(), 1000, x, y, cosine, sine, 100.0, True, everything, walked)
-        for turn, found in zip((-math.pi / 4, 0.0, math.pi / 4), out, strict=True):
-            assert found == pytest.approx(laser(world.walls, x, y, heading + turn, 100.0), abs=1e-9)
-        assert np.array_equal(out, walked)  # bit for bit
-        seen += (out < 100).sum()
-    assert seen > 200
+        poses.append((x, y, heading))
+    found = traced(world, rays_of(poses), 100.0)
+    assert np.array_equal(found, walked(world, poses, 100.0))  # bit for bit
+    assert np.array_equal(found, walked(world, poses, 100.0, walk=False))
+    for (x, y, heading), three in zip(poses[-300:], found.reshape(-1, 3)[-300:], strict=True):
+        for turn, one in zip((-math.pi / 4, 0.0, math.pi / 4), three, strict=True):
+            assert one == pytest.approx(laser(world.walls, x, y, heading + turn, 100.0), abs=1e-9)
+    assert (found < 100).sum() > 1000
 
 
-def test_lasers_through_corners_and_along_walls_agree_with_the_plain_walk():
+def test_rays_through_corners_and_along_walls_agree_with_the_plain_walk():
     """Where edges in x and in y are met together, and where a ray runs beside a wall: rounding decides there."""
     walls = np.ones((90, 120), dtype=bool)
     walls[10:80, 10:110] = False
@@ -103,41 +132,42 @@ def test_lasers_through_corners_and_along_walls_agree_with_the_plain_walk():
     walls[40, 80:105] = True
     world = World(walls, (90, 60), (30, 60), radius=2.0)
     rng = np.random.default_rng(4)
-    out, walked, everything = np.empty(3), np.empty(3), np.ones(7, dtype=np.uint8)
     free = np.argwhere(world.blocked == 0)
-    seen = 0
-    for j, i in free[rng.integers(0, len(free), 500)]:
-        for heading in (*np.arange(-4, 4) * np.pi / 4, *rng.uniform(-np.pi, np.pi, 4), rng.normal() * 1e-4):
-            x, y = np.array([i, j]) + rng.choice([0.0, 0.5, 0.25, rng.uniform(0, 1)], 2)
-            sine, cosine = sine_cosine(float(heading))
-            lasers(world.leap.ravel(), 120, x, y, cosine, sine, 60.0, False, everything, out)
-            lasers(world.leap.ravel(), 120, x, y, cosine, sine, 60.0, True, everything, walked)
-            assert np.array_equal(out, walked), (x, y, heading)
-            seen += (out < 60).sum()
-    assert seen > 8000
+    poses = [
+        (*(np.array([i, j]) + rng.choice([0.0, 0.5, 0.25, rng.uniform(0, 1)], 2)), heading)
+        for j, i in free[rng.integers(0, len(free), 500)]
+        for heading in (*np.arange(-4, 4) * np.pi / 4, *rng.uniform(-np.pi, np.pi, 4), rng.normal() * 1e-4)
+    ]
+    found = traced(world, rays_of(poses), 60.0)
+    assert np.array_equal(found, walked(world, poses, 60.0))
+    assert np.array_equal(found, walked(world, poses, 60.0, walk=False))
+    assert (found < 60).sum() > 8000
+    for dx, dy in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-0.0, 1.0), (1.0, -0.0)):  # exactly along an axis
+        axis = np.array([(x, y, dx, dy) for x in (85.0, 85.3) for y in (60.0, 60.7)])
+        out = traced(world, axis, 100.0)
+        to_edge = [
+            (110.0 - x if dx > 0 else x - 61.0) if dx else (80.0 - y if dy > 0 else y - 41.0) for x, y, *_ in axis
+        ]
+        assert out == pytest.approx(to_edge)
+
+
+def test_the_wall_at_the_end_of_a_ray():
+    """A wall that begins just before, at and just behind the longest distance, and one far below rounding away."""
+    walls = np.ones((40, 60), dtype=bool)
+    walls[5:35, 5:50] = False
+    world = World(walls, (20, 20), (30, 20), radius=2.0)
+    for longest in (30.0, np.nextafter(30.0, 40.0), np.nextafter(30.0, 20.0), 30.0 + 5e-7, 30.0 + 2e-6, 29.0, 31.0):
+        assert traced(world, np.array([(20.0, 20.5, 1.0, 0.0)]), longest) == min(longest, 30.0)
 
 
 def test_lasers_by_hand():
     walls = np.ones((200, 300), dtype=bool)
     walls[50:150, 50:250] = False
     world = World(walls, (150, 100), (180, 100))
-    out = np.empty(3)
-    lasers(world.leap.ravel(), 300, 150.0, 100.0, 0.0, -1.0, 100.0, False, np.ones(7, dtype=np.uint8), out)  # facing up
-    assert out == pytest.approx([50 * math.sqrt(2), 50, 50 * math.sqrt(2)])
-    lasers(
-        world.leap.ravel(), 300, 150.0, 100.0, 1.0, 0.0, 120.0, False, np.ones(7, dtype=np.uint8), out
-    )  # to the right
-    assert out == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
-
-
-def test_lasers_that_nothing_reads_look_at_no_pixel_outside():
-    code = (
-        "import numpy as np; from tesselite.problems.maze_navigation.simulation import lasers;"
-        "leap = np.zeros((40, 40), np.uint8); leap[1:-1, 1:-1] = 1; used, out = np.zeros(7, np.uint8), np.empty(3);"
-        "[lasers(leap.ravel(), 40, 20.5, 20.5, c, s, 100.0, False, used, out)"
-        " for c, s in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))]"
+    assert walked(world, [(150.0, 100.0, -math.pi / 2)], 100.0) == pytest.approx(
+        [50 * math.sqrt(2), 50, 50 * math.sqrt(2)]
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NUMBA_BOUNDSCHECK": "1"})
+    assert walked(world, [(150.0, 100.0, 0.0)], 120.0) == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
 
 
 @pytest.mark.parametrize(("around", "turned"), [(False, 0.0), (True, 45.0)])
@@ -302,29 +332,38 @@ def test_heading_after_a_hit():
         assert (path[hit + 1, 2] != path[hit, 2]) == moves
 
 
-# --- skips, threads, batches ---
+# --- many at a time ---
 
 
-@pytest.mark.parametrize("robot", [Robot(), Robot(after_hit="stick"), Robot(laser_range=300.0)], ids=repr)
-def test_skips_change_no_bit(robot):
-    """Random and mutated networks, with and without every skip; thousands of full lifetimes in the slow test."""
-    _compare_skips(robot, n=250, steps=600)
+@pytest.mark.parametrize(
+    "robot", [Robot(), Robot(after_hit="stick", slices="around_heading"), Robot(laser_range=300.0)], ids=repr
+)
+def test_many_at_a_time_find_the_bits_of_one(robot):
+    """Random and mutated networks; thousands of full lifetimes in the slow test."""
+    _compare_with_records(robot, n=150, steps=600)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", [None, "8", "14"])
-def test_skips_change_no_bit_over_full_lifetimes(scenario):
-    _compare_skips(Robot(), n=3000, steps=3000, scenario=scenario)
+def test_many_at_a_time_find_the_bits_of_one_over_full_lifetimes(scenario):
+    _compare_with_records(Robot(), n=3000, steps=3000, scenario=scenario)
 
 
-def _compare_skips(robot, n, steps, scenario=None):
+def _compare_with_records(robot, n, steps, scenario=None):
     problem = maze("50d", robot=robot, steps=steps)
-    rows = np.concatenate([problem.solutions.random(n, np.random.default_rng(7)), mutated(problem, n, seed=8)])
-    quick = problem.evaluate(rows, scenario)
-    fitness, features = np.empty(len(rows)), np.empty_like(quick.features)
-    problem._driver(scenario, rows, fitness, features, np.empty((0, 0, 0)), NO_SKIPS)(0, len(rows))
-    assert np.array_equal(quick.fitness, fitness)
-    assert np.array_equal(quick.features, features)
+    rows = np.concatenate(
+        [problem.solutions.random(n, np.random.default_rng(7)), mutated(problem, n, seed=8, rounds=9)]
+    )
+    found = problem.evaluate(rows, scenario)
+    for row, fitness, features in zip(rows, found.fitness, found.features, strict=True):
+        expected = of_record(problem, problem.record(row, scenario), scenario)
+        assert (fitness, *features) == expected
+
+
+def of_record(problem, record, scenario=None):
+    """Fitness and features by a record."""
+    to = np.array(problem.world_of(scenario).goal) - record[:, :2]
+    return (np.sqrt((to[:, 0] * to[:, 0] + to[:, 1] * to[:, 1]).min()), *record[problem.times, :2].ravel())
 
 
 # Two neurons in a circle of three states, from (-, -) to (+, -) to (-, +): the first is on if both were off.
@@ -340,13 +379,6 @@ def pushing(circle, strength):
     return {**FORWARD, **biases, steady: 2.0}, connections + push, n_hidden + 1
 
 
-def recorded(problem, row, flags):
-    record = np.empty((1, problem.steps + 1, 5 + problem.solutions.max_hidden))
-    fitness, features = np.empty(1), np.empty((1, 2 * len(problem.times)))
-    problem._driver(None, row[None], fitness, features, record, flags)(0, 1)
-    return record[0], fitness, features
-
-
 @pytest.mark.parametrize("after_hit", ["turn", "stick"])
 @pytest.mark.parametrize(("circle", "period"), [(CIRCLE_OF_2, 2), (CIRCLE_OF_3, 3)], ids=["period 2", "period 3"])
 @pytest.mark.parametrize("rocks", [False, True], ids=["stands", "rocks"])
@@ -354,20 +386,12 @@ def test_a_network_that_goes_through_a_cycle(circle, period, after_hit, rocks):
     """A robot that stands at a wall ends early then; one that is moved by the cycle must not."""
     problem = maze("50d", robot=Robot(after_hit=after_hit), steps=503)
     row = problem.solutions.encode(*pushing(circle, 2.0 if rocks else 0.5))
-    record, fitness, features = recorded(problem, row, 0)
-    for found, plain in zip((record, fitness, features), recorded(problem, row, NO_SKIPS), strict=True):
-        assert np.array_equal(found, plain)
+    record, found = problem.record(row), problem.evaluate(row)
+    assert (found.fitness[0], *found.features[0]) == of_record(problem, record)
     hidden = record[300:, 5]
     assert np.array_equal(hidden[period:], hidden[:-period])
     assert all((hidden[shift:] != hidden[:-shift]).any() for shift in range(1, period))
     assert (np.ptp(record[300:, 1]) > 0) == rocks
-
-
-def test_skips_change_no_bit_of_a_record():
-    problem = maze("10d", layout="round", robot=Robot(after_hit="stick"), steps=300)
-    for row in mutated(problem, 60, seed=13, rounds=25):
-        skipped, plain = recorded(problem, row, 0), recorded(problem, row, NO_SKIPS)
-        assert all(map(np.array_equal, skipped, plain))
 
 
 def test_results_do_not_depend_on_threads_batches_or_order(problem):

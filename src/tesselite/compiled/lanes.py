@@ -20,7 +20,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import lower_builtin, models, register_model
 
 from tesselite.compiled.vectors import LANES as LANES  # whoever uses lanes needs it
-from tesselite.compiled.vectors import call_for_each, data_pointer, lowest_bit, splat, vector_operation
+from tesselite.compiled.vectors import call_for_each, cgutils, data_pointer, lowest_bit, splat, vector_operation
 
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -252,6 +252,16 @@ def rounded(typing: Any, value: Any) -> Any:
 
 
 @vector_operation
+def floored(typing: Any, value: Any) -> Any:
+    """Lanes rounded down to whole numbers."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return call_for_each(builder, "floor", args[0])
+
+    return lanes(lanes), generate
+
+
+@vector_operation
 def gathered(typing: Any, array: Any, indices: Any, at: Any) -> Any:
     """The lanes array[indices[at:at + LANES]], for indices of int64 that are not negative."""
 
@@ -273,6 +283,50 @@ def entries(typing: Any, table: Any, at: Any) -> Any:
         return _collected(context, builder, sig.args[0], args[0], indices)
 
     return lanes(table, lanes), generate
+
+
+@vector_operation
+def cells(typing: Any, table: Any, at: Any) -> Any:
+    """The lanes table[at] of a table of bytes, for lanes `at` that hold whole numbers and none that is negative."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = data_pointer(context, builder, sig.args[0], args[0])
+        whole = builder.fptosi(args[1], ir.VectorType(ir.IntType(64), LANES))
+        vector = ir.Constant(ir.VectorType(ir.IntType(8), LANES), ir.Undefined)
+        for lane in (ir.Constant(ir.IntType(32), lane) for lane in range(LANES)):
+            one = builder.load(builder.gep(data, [builder.extract_element(whole, lane)]))
+            vector = builder.insert_element(vector, one, lane)
+        return builder.uitofp(vector, _VECTOR)
+
+    return lanes(table, lanes), generate
+
+
+@vector_operation
+def scatter(typing: Any, array: Any, at: Any, value: Any) -> Any:
+    """array[at] = value in each lane, for lanes `at` that hold whole numbers and none that is negative."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = data_pointer(context, builder, sig.args[0], args[0])
+        whole = builder.fptosi(args[1], ir.VectorType(ir.IntType(64), LANES))
+        for lane in (ir.Constant(ir.IntType(32), lane) for lane in range(LANES)):
+            place = builder.gep(data, [builder.extract_element(whole, lane)])
+            builder.store(builder.extract_element(args[2], lane), place)
+        return context.get_dummy_value()
+
+    return types.void(array, lanes, lanes), generate
+
+
+@vector_operation
+def packed(typing: Any, where: Any, value: Any) -> Any:
+    """The lanes where the mask is true, moved up to the first places; what follows them is undefined."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        function = ir.FunctionType(_VECTOR, [_VECTOR, _BITS, _VECTOR])
+        name = f"llvm.experimental.vector.compress.v{LANES}f64"
+        target = cgutils.get_or_insert_function(builder.module, function, name)
+        return builder.call(target, [args[1], args[0], ir.Constant(_VECTOR, ir.Undefined)])
+
+    return lanes(mask, lanes), generate
 
 
 @vector_operation
@@ -301,6 +355,16 @@ def in_each_byte(typing: Any, which: Any) -> Any:
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.mul(args[0], ir.Constant(ir.IntType(64), 0x0101010101010101))  # Numba's own must not overflow
+
+    return types.int64(types.int64), generate
+
+
+@vector_operation
+def count(typing: Any, which: Any) -> Any:
+    """How many bits are set in a whole number."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
 
     return types.int64(types.int64), generate
 

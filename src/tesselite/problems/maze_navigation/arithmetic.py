@@ -66,17 +66,29 @@ def tanh(x: Any) -> Any:
     return choose(x >= 0.0, value, -value)
 
 
-@kernel()
-def sine_cosine(angle: float) -> tuple[float, float]:
-    """Sine and cosine of an angle within [-5, 5] radians, from tables at i / 64 and the addition theorems."""
-    i = np.rint(angle * 64.0)
-    b = angle - i * 0.015625  # exact
+@part()
+def _sine_cosine_near(sine_a: Any, cosine_a: Any, b: Any) -> Any:
+    """Sine and cosine of a + b by the addition theorems, for a small b and those of a."""
     bb = b * b
     sine = b * (1.0 + bb * (-1.0 / 6.0 + bb * (1.0 / 120.0)))
     less = bb * (0.5 + bb * (-1.0 / 24.0 + bb * (1.0 / 720.0)))  # 1 - cos b
-    at = np.uint64(int(i) + 320)
-    sine_a, cosine_a = _SINE[at], _COSINE[at]
     return sine_a + (cosine_a * sine - sine_a * less), cosine_a - (sine_a * sine + cosine_a * less)
+
+
+@kernel()
+def sine_cosine(angle: float) -> tuple[float, float]:
+    """Sine and cosine of an angle within [-5, 5] radians, from tables at i / 64."""
+    i = np.rint(angle * 64.0)
+    at = np.uint64(int(i) + _ANGLE_STEPS * _ANGLE_END)
+    return _sine_cosine_near(_SINE[at], _COSINE[at], angle - i * 0.015625)
+
+
+@part()
+def sines_cosines(angles: Any) -> Any:
+    """`sine_cosine` of lanes."""
+    i = rounded(angles * 64.0)
+    at = i + float(_ANGLE_STEPS * _ANGLE_END)
+    return _sine_cosine_near(entries(_SINE, at), entries(_COSINE, at), angles - i * 0.015625)
 
 
 @kernel()

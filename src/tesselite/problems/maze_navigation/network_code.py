@@ -5,23 +5,26 @@ The encoding and its settings are documented in `networks`. Paper: Vassiliades e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from tesselite.compiled.kernels import kernel
-from tesselite.compiled.lanes import LANES
 from tesselite.problems.maze_navigation.arithmetic import below, uniform
 
 Row = npt.NDArray[np.int16]
 Rows = npt.NDArray[np.int16]
 Stream = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 N_INPUTS = 7
 N_OUTPUTS = 2
 FIRST_HIDDEN = N_INPUTS + N_OUTPUTS  # neurons are numbered: inputs 0-6, outputs 7-8, hidden from 9
 BIASES = 2  # where in a row the biases begin: the outputs', then the hidden neurons'
 LEVELS = 9  # -4 to 4 half units
-FIRST_VALUE = LANES  # where the values of neurons begin, after those of the inputs
+FIRST_VALUE = N_INPUTS  # where the values of neurons begin, after those of the inputs
 
 
 @kernel()
@@ -47,69 +50,75 @@ def mark_live(row: Row, max_hidden: int, max_connections: int, live: npt.NDArray
                 found = True
 
 
-@kernel()
-def in_lanes(n: int) -> int:
-    """n, rounded up to whole vectors."""
-    return (n + LANES - 1) // LANES * LANES
+class Wiring(NamedTuple):
+    """The live part of a network, for a rollout; see `wire`."""
+
+    first: Integers  # (most neurons + 1,): of the connections into each neuron, those of the next one follow
+    source: Integers  # (most connections,)
+    weight: Floats  # (most connections,)
+    bias: Floats  # (most neurons,)
+    name: Integers  # (most neurons,): a hidden neuron's index in the row; -2 and -1 for the outputs
+    wheel: Integers  # (2,): which neurons are the outputs
+    used: npt.NDArray[np.uint8]  # (7,): whether a connection reads this input
 
 
 @kernel()
-def wire(
-    row: Row,
-    max_hidden: int,
-    max_connections: int,
-    source: npt.NDArray[np.int64],
-    weight: npt.NDArray[np.float64],
-    bias: npt.NDArray[np.float64],
-    name: npt.NDArray[np.int64],
-    used: npt.NDArray[np.uint8],
-) -> tuple[int, int]:
-    """The live part of a network, for a rollout; returns its numbers of hidden neurons and of layers of connections.
+def new_wiring(max_hidden: int, max_connections: int) -> Wiring:
+    """Room for any network of these sizes."""
+    most = max_hidden + N_OUTPUTS
+    return Wiring(
+        np.zeros(most + 1, np.int64),
+        np.zeros(max_connections, np.int64),
+        np.zeros(max_connections),
+        np.zeros(most),
+        np.zeros(most, np.int64),
+        np.zeros(N_OUTPUTS, np.int64),
+        np.zeros(N_INPUTS, np.uint8),
+    )
 
-    Neurons are the live hidden ones, in order, then the two outputs, then unconnected ones that fill the last lanes.
-    The first layer holds the first connection into each neuron, the second the second, and so on: a neuron's own order,
-    and so the rounding of its sum, is the row's. Layer k adds weight[k * neurons + i] times the
-    value of source[k * neurons + i] to neuron i, which changes nothing where a neuron has fewer connections: the
-    weight is 0 there, and no sum that began at 0 is -0. A source is an index into the inputs or, from FIRST_VALUE on,
-    the neurons. name[i] is the hidden neuron's index in the row, and used[i] tells whether a live connection reads
-    input i.
+
+@kernel()
+def wire(row: Row, max_hidden: int, max_connections: int, wiring: Wiring) -> int:
+    """Write the live part of a network into `wiring`; returns its number of neurons, the hidden ones and the outputs.
+
+    The neurons with most connections come first, so that networks that are computed side by side are of similar shape.
+    The connections into a neuron keep the row's order, and so its sum the same rounding. Those of weight 0 are left
+    out: they change no sum, because none that began at 0 is -0. A source is an index into the inputs or, from
+    FIRST_VALUE on, the neurons.
     """
     sources, targets, weights = places(max_hidden, max_connections)
     live = np.empty(FIRST_HIDDEN + max_hidden, np.uint8)
     place = np.empty(FIRST_HIDDEN + max_hidden, np.int64)  # of a neuron, among those computed
-    fed = np.zeros(max_hidden + N_OUTPUTS, np.int64)  # connections into each neuron, so far
+    into = np.zeros(FIRST_HIDDEN + max_hidden, np.int64)  # connections into each neuron
     mark_live(row, max_hidden, max_connections, live)
-    n = 0
-    for hidden in range(row[0]):
-        if live[FIRST_HIDDEN + hidden]:
-            place[FIRST_HIDDEN + hidden] = n
-            name[n] = hidden
-            bias[n] = 0.5 * row[BIASES + N_OUTPUTS + hidden]
-            n += 1
-    for output in range(N_OUTPUTS):
-        place[N_INPUTS + output] = n + output
-        bias[n + output] = 0.5 * row[BIASES + output]
-    n_neurons = in_lanes(n + N_OUTPUTS)
-    bias[n + N_OUTPUTS : n_neurons] = 0.0
-    used[:] = 0
-    n_layers = 0
+    most = 0
     for c in range(row[1]):
-        if live[row[targets + c]]:
-            into = place[row[targets + c]]
-            if fed[into] == n_layers:
-                source[n_layers * n_neurons : (n_layers + 1) * n_neurons] = 0
-                weight[n_layers * n_neurons : (n_layers + 1) * n_neurons] = 0.0
-                n_layers += 1
-            at = fed[into] * n_neurons + into
-            fed[into] += 1
+        if live[row[targets + c]] and row[weights + c] != 0:
+            into[row[targets + c]] += 1
+            most = max(most, into[row[targets + c]])
+    n = 0
+    for size in range(most, -1, -1):
+        for neuron in range(N_INPUTS, FIRST_HIDDEN + row[0]):
+            if live[neuron] and into[neuron] == size:
+                place[neuron] = n
+                wiring.first[n + 1] = wiring.first[n] + size
+                wiring.name[n] = neuron - FIRST_HIDDEN
+                wiring.bias[n] = 0.5 * row[BIASES + neuron - N_INPUTS]  # outputs first, there and among the neurons
+                n += 1
+    for output in range(N_OUTPUTS):
+        wiring.wheel[output] = place[N_INPUTS + output]
+    free = wiring.first.copy()  # where a neuron's next connection goes
+    wiring.used[:] = 0
+    for c in range(row[1]):
+        if live[row[targets + c]] and row[weights + c] != 0:
+            i = place[row[targets + c]]
             origin = row[sources + c]
             if origin < N_INPUTS:
-                source[at] = origin
-                used[origin] = 1
-            else:
-                source[at] = FIRST_VALUE + place[origin]
-            weight[at] = 0.5 * row[weights + c]
-    return n, n_layers
+                wiring.used[origin] = 1
+            wiring.source[free[i]] = origin if origin < N_INPUTS else FIRST_VALUE + place[origin]
+            wiring.weight[free[i]] = 0.5 * row[weights + c]
+            free[i] += 1
+    return n
 
 
 @kernel()

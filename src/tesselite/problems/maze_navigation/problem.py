@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from tesselite.archive.evaluation import Evaluation
 from tesselite.base.threads import checked_threads, in_chunks
+from tesselite.compiled.vectors import LANES
 from tesselite.problems.maze_navigation import layout as geometry
 from tesselite.problems.maze_navigation.networks import Networks, vars_of
 from tesselite.problems.maze_navigation.robot import SPEED, Robot, is_finite_number
@@ -29,15 +30,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tesselite.archive.archive import Archive
+    from tesselite.problems.maze_navigation.simulation import Course
 
 DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 500}
 """The paper's descriptors, and on how many points of the trajectory each rests (section IV-A.3)."""
 
 STEPS = 3000
 """A lifetime, in simulation steps (section IV-A.1)."""
-
-_CHUNK = 8  # rollouts: small, because an early end makes some a thousand times cheaper than others
-_NO_RECORD = np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,19 @@ class Maze(Problem):
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Evaluate rows that are known to be networks of `self.solutions`."""
-        fitness = np.empty(len(rows))
-        features = np.empty((len(rows), 2 * len(self.times)))
-        drive = self._driver(scenario, np.ascontiguousarray(rows), fitness, features, _NO_RECORD)
-        in_chunks(drive, len(rows), _CHUNK, checked_threads(threads))
-        return Evaluation.of(fitness, features)
+        from tesselite.problems.maze_navigation.lockstep import drive, new_fleet, new_queue
+        from tesselite.problems.maze_navigation.simulation import Outcome
+
+        outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(self.times))))
+        networks, course, queue = np.ascontiguousarray(rows), self._course(scenario), new_queue(rows)
+        n_threads = max(1, min(checked_threads(threads), len(rows) // LANES))
+
+        def work(first: int, last: int) -> None:
+            fleet = new_fleet(len(rows) // n_threads, *self.solutions.room.tolist())
+            drive(networks, queue, self.solutions.room, course, outcome, fleet)
+
+        in_chunks(work, n_threads, 1, n_threads)
+        return Evaluation.of(*outcome)
 
     def trajectory(self, solution: Any, scenario: str | None = None) -> npt.NDArray[np.float64]:
         """The poses of one network's robot, shape (steps + 1, 3): x, y, heading, from the start on.
@@ -128,11 +135,11 @@ class Maze(Problem):
         rows = self.solutions.validate(solution)
         if len(rows) != 1:
             raise ValueError(f"solution: expected one, got {len(rows)}")
-        self.world_of(scenario)
-        record = np.empty((1, self.steps + 1, 5 + self.solutions.max_hidden))
-        fitness, features = np.empty(1), np.empty((1, 2 * len(self.times)))
-        self._driver(scenario, rows, fitness, features, record)(0, 1)
-        return record[0]
+        from tesselite.problems.maze_navigation.simulation import drive_one
+
+        record = np.empty((self.steps + 1, 5 + self.solutions.max_hidden))
+        drive_one(rows[0], self.solutions.room, self._course(scenario), record)
+        return record
 
     def scenario_phrase(self, scenario: str) -> str:
         """The environment by its number; users' worlds by their names."""
@@ -163,25 +170,17 @@ class Maze(Problem):
 
         return draw_run(self, archive, folder, kind)
 
-    def _driver(
-        self,
-        scenario: str | None,
-        rows: Rows,
-        fitness: npt.NDArray[np.float64],
-        features: npt.NDArray[np.float64],
-        record: npt.NDArray[np.float64],
-        extra_flags: int = 0,
-    ) -> Any:
-        """A function of (first, last) that rolls out these rows into the given arrays."""
-        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, Course, Outcome, drive
+    def _course(self, scenario: str | None) -> Course:
+        """What the compiled rollouts need to know of a scenario's world."""
+        from tesselite.problems.maze_navigation.simulation import AROUND, STICK, Course
 
         world = self.world_of(scenario)
-        flags = extra_flags
+        flags = 0
         if self.robot.after_hit == "stick":
             flags |= STICK
         if self.robot.slices == "around_heading":
             flags |= AROUND
-        course = Course(
+        return Course(
             width=world.walls.shape[1],
             leap=world.leap.ravel(),
             blocked=world.blocked.ravel(),
@@ -193,12 +192,6 @@ class Maze(Problem):
             n_steps=self.steps,
             times=self.times,
         )
-        room, outcome = self.solutions.room, Outcome(fitness, features, record)
-
-        def work(first: int, last: int) -> None:
-            drive(rows, first, last, room, course, outcome)
-
-        return work
 
 
 def maze(
