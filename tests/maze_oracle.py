@@ -40,14 +40,16 @@ class OracleNetwork:
             incoming[name(target)].append((name(source), weight / 2))
         return cls(bias, incoming, dict.fromkeys(bias, 0.0))
 
-    def live(self) -> set[str]:
-        """Neurons from which a path leads to an output, found by depth-first search against the connections."""
+    def live(self, zeros: bool = True) -> set[str]:
+        """Neurons from which a path leads to an output, found by depth-first search against the connections, with or
+        without those of weight 0.
+        """
         found, to_do = set(), ["out0", "out1"]
         while to_do:
             neuron = to_do.pop()
             if neuron not in found:
                 found.add(neuron)
-                to_do += [source for source, _ in self.incoming.get(neuron, [])]
+                to_do += [source for source, weight in self.incoming.get(neuron, []) if zeros or weight]
         return found
 
     def step(self, inputs: list[float]) -> tuple[float, float]:

@@ -210,7 +210,7 @@ def test_every_step_agrees_with_the_twin(robot):
     for row in rows:
         record = problem.record(row)
         network = OracleNetwork.from_row(row, problem.solutions.max_hidden, problem.solutions.max_connections)
-        live = network.live()
+        live = network.live(zeros=False)
         twin = OracleRobot(
             problem.world.walls,
             problem.world.goal,
@@ -358,6 +358,26 @@ def _compare_with_records(robot, n, steps, scenario=None):
     for row, fitness, features in zip(rows, found.fitness, found.features, strict=True):
         expected = of_record(problem, problem.record(row, scenario), scenario)
         assert (fitness, *features) == expected
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 9, 61])
+def test_any_number_of_networks_on_any_number_of_threads(problem, n):
+    """Lanes and groups that get no network, and the last networks of a batch, which move together."""
+    rows = mutated(problem, 61, seed=17)
+    all_of_them, some = problem.evaluate(rows), problem.evaluate(rows[:n], threads=3)
+    assert np.array_equal(some.fitness, all_of_them.fitness[:n])
+    assert np.array_equal(some.features, all_of_them.features[:n])
+
+
+@pytest.mark.parametrize("room", [(0, 0), (0, 20), (3, 0), (120, 700)], ids=str)
+def test_networks_of_any_size(room):
+    """Without hidden neurons, without connections, and larger than the paper's."""
+    space = Networks(*room, initial_hidden=room[0], initial_connections=room[1])
+    problem = maze("10d", networks=space, steps=200)
+    rows = space.random(40, np.random.default_rng(3))
+    found = problem.evaluate(rows)
+    for row, fitness, features in zip(rows, found.fitness, found.features, strict=True):
+        assert (fitness, *features) == of_record(problem, problem.record(row))
 
 
 def of_record(problem, record, scenario=None):

@@ -20,6 +20,7 @@ from tesselite.compiled.lanes import (
     bits,
     cells,
     choose,
+    count,
     floored,
     gathered,
     load,
@@ -29,7 +30,7 @@ from tesselite.compiled.lanes import (
     where,
 )
 from tesselite.problems.maze_navigation.arithmetic import sines_cosines, tanh
-from tesselite.problems.maze_navigation.network_code import FIRST_VALUE, N_OUTPUTS, Wiring, new_wiring, wire
+from tesselite.problems.maze_navigation.network_code import FIRST_VALUE, N_OUTPUTS, Wiring, new_wiring, sizes, wire
 from tesselite.problems.maze_navigation.rays import append, new_rays, trace
 from tesselite.problems.maze_navigation.robot import N_INPUTS, N_LASERS
 from tesselite.problems.maze_navigation.simulation import (
@@ -120,11 +121,11 @@ def new_fleet(n_rows: int, max_hidden: int, max_connections: int) -> Fleet:
     )
 
 
-def new_queue(rows: npt.NDArray[np.int16]) -> Integers:
+def new_queue(rows: npt.NDArray[np.int16], room: Integers) -> Integers:
     """The place of the next one in this queue, which is 1, and the rows' numbers in order: networks of similar size
     come one after the other, because those that are computed side by side take as long as the largest.
     """
-    return np.concatenate([[1], np.argsort(-rows[:, 1], kind="stable")])
+    return np.concatenate([[1], np.argsort(-sizes(rows, room), kind="stable")])
 
 
 @kernel(allocates=False)
@@ -195,6 +196,52 @@ def _fill(fleet: Fleet, g: int, rows: npt.NDArray[np.int16], queue: Integers, ro
             row = queue[place]
             _start_lane(fleet, g, k, row, wire(rows[row], room[0], room[1], fleet.wiring), course)
     _join_networks(fleet, g)
+
+
+@kernel(allocates=False)
+def _move_lane(fleet: Fleet, j: int, k: int, i: int, lane: int) -> None:
+    """Move the robot in lane k of group j to the idle lane `lane` of group i, whose networks must be joined again."""
+    for rows in (fleet.robots, fleet.value, fleet.kept, fleet.bias):
+        for at in range(0, rows.shape[1], LANES):
+            rows[i, at + lane] = rows[j, at + k]
+    for laser in range(N_LASERS):
+        before, after = j * N_LASERS + laser, i * N_LASERS + laser
+        fleet.distance[after * LANES + lane] = fleet.distance[before * LANES + k]
+    for wheel in range(0, N_OUTPUTS * LANES, LANES):
+        fleet.wheels[i, wheel + lane] = fleet.wheels[j, wheel + k] - k + lane
+    for numbers in (fleet.row, fleet.sample, fleet.n_neurons):
+        numbers[i, lane] = numbers[j, k]
+    for at in range(fleet.first.shape[2]):
+        fleet.first[i, lane, at] = fleet.first[j, k, at]
+    for c in range(fleet.first[i, lane, fleet.n_neurons[i, lane]]):
+        fleet.lane_source[i, lane, c] = fleet.lane_source[j, k, c]
+        fleet.lane_weight[i, lane, c] = fleet.lane_weight[j, k, c]
+    for flags in (fleet.busy, fleet.moved):
+        flags[i] = flags[i] & ~(1 << lane) | (flags[j] >> k & 1) << lane
+    for laser in range(N_LASERS):
+        bit = fleet.used[j, laser] >> k & 1
+        fleet.used[i, laser] = fleet.used[i, laser] & ~(1 << lane) | bit << lane
+    fleet.busy[j] &= ~(1 << k)
+
+
+@kernel(allocates=False)
+def _close_ranks(fleet: Fleet, n: int) -> int:
+    """Move robots of the last of n groups to idle lanes of the others, if all fit: how many groups are in use then."""
+    idle = 0
+    for g in range(n - 1):
+        idle += LANES - count(fleet.busy[g])
+    while n > 0 and count(fleet.busy[n - 1]) <= idle:
+        n -= 1
+        g = 0
+        while fleet.busy[n]:
+            while fleet.busy[g] == _ALL:
+                g += 1
+            _move_lane(fleet, n, lowest(fleet.busy[n]), g, lowest(~fleet.busy[g]))
+            _join_networks(fleet, g)
+            idle -= 1
+        if n > 0:
+            idle -= LANES - count(fleet.busy[n - 1])
+    return n
 
 
 @part()
@@ -345,23 +392,22 @@ def drive(
         for k in range(LANES):
             fleet.robots[g, X + k], fleet.robots[g, Y + k] = course.start[0], course.start[1]
             fleet.wheels[g, k] = fleet.wheels[g, LANES + k] = k
-    working = True
-    while working:
-        working = False
+    while n_groups > 0:
+        any_ended = 0
         n: Any = np.int64(0)  # a plain 0 is a type of its own, for which Numba would compile once more what it calls
         for g in range(n_groups):
             if fleet.busy[g] != _ALL and queue[0] <= rows.shape[0]:
                 _fill(fleet, g, rows, queue, room, course)
-            if fleet.busy[g]:
-                working = True
-                n = _look(fleet, g, n, course)
+            n = _look(fleet, g, n, course)
         trace(course.leap, course.width, fleet.rays, n, course.laser_range, fleet.distance)
         for g in range(n_groups):
-            if fleet.busy[g]:
-                settled = _think(fleet, g, course.laser_range)
-                _move(fleet, g, course)
-                resting = fleet.busy[g] & ~fleet.moved[g]
-                ended = fleet.busy[g] & bits(load(fleet.robots[g], STEP) >= float(course.n_steps)) | resting & settled
-                if resting & ~settled:
-                    ended |= _repeat(fleet, g, resting)
-                _note(fleet, g, ended, course, outcome)
+            settled = _think(fleet, g, course.laser_range)
+            _move(fleet, g, course)
+            resting = fleet.busy[g] & ~fleet.moved[g]
+            ended = fleet.busy[g] & bits(load(fleet.robots[g], STEP) >= float(course.n_steps)) | resting & settled
+            if resting & ~settled:
+                ended |= _repeat(fleet, g, resting)
+            _note(fleet, g, ended, course, outcome)
+            any_ended |= ended
+        if queue[0] > rows.shape[0] and (any_ended or not fleet.busy[n_groups - 1]):
+            n_groups = _close_ranks(fleet, n_groups)

@@ -35,9 +35,12 @@ def places(max_hidden: int, max_connections: int) -> tuple[int, int, int]:
 
 
 @kernel()
-def mark_live(row: Row, max_hidden: int, max_connections: int, live: npt.NDArray[np.uint8]) -> None:
-    """Set live[neuron] to 1 for each neuron, of any kind, from which a path leads to an output; else to 0."""
-    sources, targets, _ = places(max_hidden, max_connections)
+def mark_live(row: Row, max_hidden: int, max_connections: int, zeros: bool, live: npt.NDArray[np.uint8]) -> None:
+    """Set live[neuron] to 1 for each neuron, of any kind, from which a path leads to an output; else to 0.
+
+    `zeros` tells whether connections of weight 0 are paths, too.
+    """
+    sources, targets, weights = places(max_hidden, max_connections)
     live[:] = 0
     live[N_INPUTS] = 1
     live[N_INPUTS + 1] = 1
@@ -45,7 +48,7 @@ def mark_live(row: Row, max_hidden: int, max_connections: int, live: npt.NDArray
     while found:
         found = False
         for c in range(row[1]):
-            if live[row[targets + c]] and not live[row[sources + c]]:
+            if live[row[targets + c]] and not live[row[sources + c]] and (zeros or row[weights + c] != 0):
                 live[row[sources + c]] = 1
                 found = True
 
@@ -81,16 +84,16 @@ def new_wiring(max_hidden: int, max_connections: int) -> Wiring:
 def wire(row: Row, max_hidden: int, max_connections: int, wiring: Wiring) -> int:
     """Write the live part of a network into `wiring`; returns its number of neurons, the hidden ones and the outputs.
 
-    The neurons with most connections come first, so that networks that are computed side by side are of similar shape.
-    The connections into a neuron keep the row's order, and so its sum the same rounding. Those of weight 0 are left
-    out: they change no sum, because none that began at 0 is -0. A source is an index into the inputs or, from
+    Connections of weight 0 are left out: they change no sum, because none that began at 0 is -0. The neurons with most
+    connections come first, so that networks that are computed side by side are of similar shape. The connections into
+    a neuron keep the row's order, and so its sum the same rounding. A source is an index into the inputs or, from
     FIRST_VALUE on, the neurons.
     """
     sources, targets, weights = places(max_hidden, max_connections)
     live = np.empty(FIRST_HIDDEN + max_hidden, np.uint8)
     place = np.empty(FIRST_HIDDEN + max_hidden, np.int64)  # of a neuron, among those computed
     into = np.zeros(FIRST_HIDDEN + max_hidden, np.int64)  # connections into each neuron
-    mark_live(row, max_hidden, max_connections, live)
+    mark_live(row, max_hidden, max_connections, False, live)
     most = 0
     for c in range(row[1]):
         if live[row[targets + c]] and row[weights + c] != 0:
@@ -119,6 +122,16 @@ def wire(row: Row, max_hidden: int, max_connections: int, wiring: Wiring) -> int
             wiring.weight[free[i]] = 0.5 * row[weights + c]
             free[i] += 1
     return n
+
+
+@kernel()
+def sizes(rows: Rows, room: Integers) -> Integers:
+    """A number for each network, (n,), that orders them by their live neurons, and equal ones by their connections."""
+    found, wiring = np.empty(rows.shape[0], np.int64), new_wiring(room[0], room[1])
+    for row in range(rows.shape[0]):
+        n_neurons = wire(rows[row], room[0], room[1], wiring)
+        found[row] = n_neurons * (room[1] + 1) + wiring.first[n_neurons]
+    return found
 
 
 @kernel()
@@ -251,7 +264,7 @@ def split(row: Row, which: int, max_hidden: int, max_connections: int, stream: S
 def prune(row: Row, max_hidden: int, max_connections: int) -> None:
     """Remove the hidden neurons that cannot influence an output; no behaviour changes."""
     live = np.empty(FIRST_HIDDEN + max_hidden, np.uint8)
-    mark_live(row, max_hidden, max_connections, live)
+    mark_live(row, max_hidden, max_connections, True, live)
     for hidden in range(row[0] - 1, -1, -1):
         if not live[FIRST_HIDDEN + hidden]:
             remove_hidden(row, hidden, max_hidden, max_connections)

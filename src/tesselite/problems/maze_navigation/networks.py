@@ -211,7 +211,7 @@ class Networks:
         n_hidden, n_connections = int(row[0, 0]), int(row[0, 1])
         biases, sources, targets, weights = (part[0].tolist() for part in self._parts(row))
         live = np.empty(FIRST_HIDDEN + self.max_hidden, dtype=np.uint8)
-        mark_live(row[0], self.max_hidden, self.max_connections, live)
+        mark_live(row[0], self.max_hidden, self.max_connections, True, live)
         return Description(
             neurons=(*INPUTS, *OUTPUTS, *(f"hidden {i}" for i in range(n_hidden))),
             biases={N_INPUTS + i: biases[i] / 2 for i in range(N_OUTPUTS + n_hidden)},

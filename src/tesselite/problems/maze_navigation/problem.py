@@ -109,12 +109,12 @@ class Maze(Problem):
         from tesselite.problems.maze_navigation.simulation import Outcome
 
         outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(self.times))))
-        networks, course, queue = np.ascontiguousarray(rows), self._course(scenario), new_queue(rows)
+        networks, room, course = np.ascontiguousarray(rows), self.solutions.room, self._course(scenario)
+        queue = new_queue(networks, room)
         n_threads = max(1, min(checked_threads(threads), len(rows) // LANES))
 
         def work(first: int, last: int) -> None:
-            fleet = new_fleet(len(rows) // n_threads, *self.solutions.room.tolist())
-            drive(networks, queue, self.solutions.room, course, outcome, fleet)
+            drive(networks, queue, room, course, outcome, new_fleet(len(rows) // n_threads, *room.tolist()))
 
         in_chunks(work, n_threads, 1, n_threads)
         return Evaluation.of(*outcome)
@@ -130,7 +130,7 @@ class Maze(Problem):
         """Everything that happens in one rollout, shape (steps + 1, 5 + most hidden neurons).
 
         Columns: x, y, heading, displacement of the left and of the right wheel, and the outputs of the hidden neurons
-        (0 for those that cannot influence a wheel: they are not computed). Row 0 is the start.
+        (0 for those without influence on a wheel, by weights other than 0: they are not computed). Row 0 is the start.
         """
         rows = self.solutions.validate(solution)
         if len(rows) != 1:
