@@ -246,7 +246,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert "60 solutions, without niches" in shown
     assert call("info", out, "--json") == 0
     figures = json.loads(capsys.readouterr().out)
-    assert (figures["n_niches"], figures["coverage"], figures["qd_score"]) == (None, 0.0, None)
+    assert (figures["n_niches"], figures["coverage"], figures["qd_score"]) == (None, None, None)
     assert call("resume", out, "--json") == 0
     assert json.loads(capsys.readouterr().out)["n_niches"] is None
     assert call("assess", out) == 0

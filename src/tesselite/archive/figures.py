@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tesselite.archive.archive import Archive
 
 
+OF_NICHES = ("n_niches", "coverage", "qd_score")
+"""Figures that say nothing of a population without niches: null in JSON."""
+
+
 class Figures(TypedDict):
     """How much is filled, how good it is, and what was refused or came from outside the bounds."""
 

@@ -29,6 +29,7 @@ _PLAIN_SECONDS = 5.0
 
 def assess_runs(options: AssessOptions) -> None:
     """Assess runs in the scenarios of their problems and report the results."""
+    from tesselite.archive.figures import OF_NICHES
     from tesselite.assessment.metrics import measure
     from tesselite.assessment.scenarios import AT_MOST, assess_run
     from tesselite.runs.loading import run_archive
@@ -47,7 +48,7 @@ def assess_runs(options: AssessOptions) -> None:
             )
             archive = run_archive(folder)[0]
             metrics = measure(archive, threads=options.on.threads)
-        about = metrics.to_dict() | ({} if archive.has_niches else {"n_niches": None, "qd_score": None})
+        about = metrics.to_dict() | ({} if archive.has_niches else dict.fromkeys(OF_NICHES))
         results.append({"run": str(folder), **about, **_figures(found, share, archive.has_niches)})
         if not options.as_json:
             typer.echo(one_line(f"{folder}: {len(found):,} of {found.elites:,} elites assessed"))

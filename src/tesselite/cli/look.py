@@ -172,11 +172,11 @@ def _growth_lines(archive: Archive, changes: list[Change]) -> list[tuple[str, st
 
 
 def _figures(archive: Archive) -> dict[str, Any]:
-    from tesselite.archive.figures import figures_of
+    from tesselite.archive.figures import OF_NICHES, figures_of
 
     figures = {"n_niches": archive.n_niches, **figures_of(archive)}
     return {
-        **(figures if archive.has_niches else figures | {"n_niches": None, "qd_score": None}),
+        **(figures if archive.has_niches else figures | dict.fromkeys(OF_NICHES)),
         "invalid_reasons": dict(archive.invalid),
         "direction": archive.direction,
         "features": list(archive.tessellation.space.names),
