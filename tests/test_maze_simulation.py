@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 
 import numba
 import numpy as np
@@ -15,6 +16,7 @@ from tesselite.problems.maze_navigation import Networks, Robot, World, maze, pap
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.rays import N_FIELDS, new_rays, trace
 from tesselite.problems.maze_navigation.simulation import HALF_ROOT, lasers, slice_of
+from tesselite.problems.maze_navigation.world import LONGEST_SIDE
 
 FORWARD = {7: 2.0, 8: 2.0}
 
@@ -95,8 +97,8 @@ def traced(world, rays, longest):
     return results[fields[7, :n].astype(int)]
 
 
-def walked(world, poses, longest, walk=True):
-    """The same from pixel to pixel, without a leap."""
+def one_by_one(world, poses, longest, walk):
+    """The same, one ray at a time: from pixel to pixel, or with leaps."""
     out, found = np.empty(3), []
     for x, y, heading in poses:
         sine, cosine = sine_cosine(float(heading))
@@ -116,8 +118,8 @@ def test_rays_agree_with_the_twin_and_with_the_plain_walk():
             x, y = float(int(x)), float(int(y))  # on a pixel's corner
         poses.append((x, y, heading))
     found = traced(world, rays_of(poses), 100.0)
-    assert np.array_equal(found, walked(world, poses, 100.0))  # bit for bit
-    assert np.array_equal(found, walked(world, poses, 100.0, walk=False))
+    assert np.array_equal(found, one_by_one(world, poses, 100.0, walk=True))  # bit for bit
+    assert np.array_equal(found, one_by_one(world, poses, 100.0, walk=False))
     for (x, y, heading), three in zip(poses[-300:], found.reshape(-1, 3)[-300:], strict=True):
         for turn, one in zip((-math.pi / 4, 0.0, math.pi / 4), three, strict=True):
             assert one == pytest.approx(laser(world.walls, x, y, heading + turn, 100.0), abs=1e-9)
@@ -139,8 +141,8 @@ def test_rays_through_corners_and_along_walls_agree_with_the_plain_walk():
         for heading in (*np.arange(-4, 4) * np.pi / 4, *rng.uniform(-np.pi, np.pi, 4), rng.normal() * 1e-4)
     ]
     found = traced(world, rays_of(poses), 60.0)
-    assert np.array_equal(found, walked(world, poses, 60.0))
-    assert np.array_equal(found, walked(world, poses, 60.0, walk=False))
+    assert np.array_equal(found, one_by_one(world, poses, 60.0, walk=True))
+    assert np.array_equal(found, one_by_one(world, poses, 60.0, walk=False))
     assert (found < 60).sum() > 8000
     for dx, dy in ((1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-0.0, 1.0), (1.0, -0.0)):  # exactly along an axis
         axis = np.array([(x, y, dx, dy) for x in (85.0, 85.3) for y in (60.0, 60.7)])
@@ -160,14 +162,56 @@ def test_the_wall_at_the_end_of_a_ray():
         assert traced(world, np.array([(20.0, 20.5, 1.0, 0.0)]), longest) == min(longest, 30.0)
 
 
-def test_lasers_by_hand():
+def test_rays_along_the_edge_of_pixels_agree_with_leaps():
+    """Just beside an edge that they cross far ahead or never, where rounding decides in which pixels they are."""
+    walls = np.ones((200, 300), dtype=bool)
+    walls[5:195, 5:295] = False
+    walls[::17, ::13] = True
+    world = World(walls, (150, 100), (60, 100), radius=2.0)
+    rng = np.random.default_rng(6)
+    poses = []
+    for y, x in rng.permutation(np.argwhere(world.blocked == 0))[:600]:
+        for heading in (-np.pi, -np.pi / 2, 0.0, np.pi / 2, -np.pi / 4, np.pi / 4):
+            place = np.array([x, y]) + rng.choice([0.0, 0.5], 2)
+            for _ in range(rng.integers(0, 4)):
+                place = np.nextafter(place, rng.choice([-np.inf, np.inf], 2))
+            poses.append((*place, heading + rng.choice([0.0, 1e-17, 3e-16, 1e-13, 1e-10, 1e-4]) * rng.choice([-1, 1])))
+    found = traced(world, rays_of(poses), 150.0)
+    assert np.array_equal(found, one_by_one(world, poses, 150.0, walk=False))
+    assert (found < 150).sum() > 5000
+
+
+def test_a_start_just_beside_a_pixels_edge():
+    walls = np.ones((80, 60), dtype=bool)
+    walls[5:75, 5:55] = False
+    walls[20:24, 20:29] = True
+    world = World(walls, (0.29 * 100, 62), (40, 20), radius=5.0)  # 28.999999999999996, straight up
+    problem = maze("10d", world=world, robot=Robot(radius=5.0), steps=40)
+    for row in mutated(problem, 40, seed=19):
+        found = problem.evaluate(row)
+        assert (found.fitness[0], *found.features[0]) == of_record(problem, problem.record(row))
+
+
+def test_rays_end_in_the_largest_worlds():
+    walls = np.ones((12, LONGEST_SIDE), dtype=bool)
+    walls[2:10, 2:-2] = False
+    world = World(walls, (LONGEST_SIDE - 40.5, 6), (LONGEST_SIDE - 20, 6), radius=2.0)
+    slopes = np.array([1.00005e-4, 1.0e-4, 0.99e-4, 2e-4, 1e-3, 0.3])
+    start = (LONGEST_SIDE - 100.0 + np.arange(6) / 7, np.full(6, 9.5))
+    found = traced(world, np.column_stack([*start, slopes, -np.sqrt(1 - slopes**2)]), 100.0)
+    assert found == pytest.approx(7.5 / np.sqrt(1 - slopes**2))
+    with pytest.raises(ValueError, match="walls: expected a bitmap of shape"):
+        World(np.zeros((3, LONGEST_SIDE + 1), bool), (1, 1), (1, 1))
+
+
+@pytest.mark.parametrize("walk", [True, False])
+def test_lasers_by_hand(walk):
     walls = np.ones((200, 300), dtype=bool)
     walls[50:150, 50:250] = False
     world = World(walls, (150, 100), (180, 100))
-    assert walked(world, [(150.0, 100.0, -math.pi / 2)], 100.0) == pytest.approx(
-        [50 * math.sqrt(2), 50, 50 * math.sqrt(2)]
-    )
-    assert walked(world, [(150.0, 100.0, 0.0)], 120.0) == pytest.approx([50 * math.sqrt(2), 100, 50 * math.sqrt(2)])
+    up, right = [50 * math.sqrt(2), 50, 50 * math.sqrt(2)], [50 * math.sqrt(2), 100, 50 * math.sqrt(2)]
+    assert one_by_one(world, [(150.0, 100.0, -math.pi / 2)], 100.0, walk) == pytest.approx(up)
+    assert one_by_one(world, [(150.0, 100.0, 0.0)], 120.0, walk) == pytest.approx(right)
 
 
 @pytest.mark.parametrize(("around", "turned"), [(False, 0.0), (True, 45.0)])
@@ -364,7 +408,8 @@ def _compare_with_records(robot, n, steps, scenario=None):
 def test_any_number_of_networks_on_any_number_of_threads(problem, n):
     """Lanes and groups that get no network, and the last networks of a batch, which move together."""
     rows = mutated(problem, 61, seed=17)
-    all_of_them, some = problem.evaluate(rows), problem.evaluate(rows[:n], threads=3)
+    all_of_them, some = problem.evaluate(rows, threads=1), problem.evaluate(rows[:n], threads=3)
+    assert len(some.fitness) == n
     assert np.array_equal(some.fitness, all_of_them.fitness[:n])
     assert np.array_equal(some.features, all_of_them.features[:n])
 
@@ -408,6 +453,11 @@ def test_a_network_that_goes_through_a_cycle(circle, period, after_hit, rocks):
     row = problem.solutions.encode(*pushing(circle, 2.0 if rocks else 0.5))
     record, found = problem.record(row), problem.evaluate(row)
     assert (found.fitness[0], *found.features[0]) == of_record(problem, record)
+    if not rocks:  # a lifetime that takes a minute unless it ends early
+        long = maze("2d", robot=Robot(after_hit=after_hit), steps=300_000_000)
+        began = time.process_time()
+        assert long.evaluate(row).features[0].tolist() == record[-1, :2].tolist()
+        assert time.process_time() - began < 20
     hidden = record[300:, 5]
     assert np.array_equal(hidden[period:], hidden[:-period])
     assert all((hidden[shift:] != hidden[:-shift]).any() for shift in range(1, period))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tesselite.base.threads import in_chunks
 from tesselite.compiled.crew import atomic_add
 from tesselite.compiled.kernels import kernel, part
 from tesselite.compiled.lanes import (
@@ -51,7 +52,7 @@ _ALL = (1 << LANES) - 1
 _LANE = np.arange(LANES, dtype=np.float64)
 
 # Rows of a group's robots. DUE is the time of the next point of the descriptor, STILL counts the steps since the pose
-# was another, and at KEEP of them the neurons are kept.
+# last changed, and at KEEP of them the neurons are kept.
 X, Y, HEADING, NEAREST, STEP, DUE, STILL, KEEP = (row * LANES for row in range(8))
 _ROBOT = 8 * LANES
 
@@ -59,16 +60,17 @@ _ROBOT = 8 * LANES
 class Fleet(NamedTuple):
     """Groups of robots, n of them, and the memory they work with. Bits stand for lanes.
 
-    A group's networks are laid side by side: connection c of each of its lanes leads to the same neuron, into[c].
+    A group's networks are laid side by side: connection c of each of its lanes leads to the same neuron, into[c]. There
+    are at most as many as in all lanes together.
     """
 
     robots: Floats  # (n, _ROBOT)
     value: Floats  # (n, LANES * (inputs + most neurons))
     kept: Floats  # (n, LANES * most neurons): at an earlier step of a robot that stands still
     bias: Floats  # (n, LANES * most neurons)
-    into: Integers  # (n, connections)
-    source: Integers  # (n, LANES * connections): where in the group's values
-    weight: Floats  # (n, LANES * connections)
+    into: Integers  # (n, LANES * most connections)
+    source: Integers  # (n, LANES * LANES * most connections): where in the group's values
+    weight: Floats  # (n, LANES * LANES * most connections)
     n_joined: Integers  # (n, 2): neurons and connections
     n_neurons: Integers  # (n, LANES)
     first: Integers  # (n, LANES, most neurons + 1): as `wire` gives it, like these
@@ -78,11 +80,11 @@ class Fleet(NamedTuple):
     row: Integers  # (n, LANES): of the networks
     sample: Integers  # (n, LANES): which point of the descriptor is next
     busy: Integers  # (n,): bits of the lanes that work
-    moved: Integers  # (n,): bits of the lanes whose pose is another than when their lasers were read
+    moved: Integers  # (n,): bits of the lanes whose pose has changed since their lasers were read
     used: Integers  # (n, 3): bits of the lanes that read a laser
     fresh: Floats  # (LANES * most neurons,)
     rays: Floats
-    distance: Floats  # (3 * n * LANES + 1,): that the lasers read
+    distance: Floats  # (3 * n * LANES + 1,): what the lasers read, and idle rays
     wiring: Wiring
 
 
@@ -121,11 +123,20 @@ def new_fleet(n_rows: int, max_hidden: int, max_connections: int) -> Fleet:
     )
 
 
-def new_queue(rows: npt.NDArray[np.int16], room: Integers) -> Integers:
-    """The place of the next one in this queue, which is 1, and the rows' numbers in order: networks of similar size
-    come one after the other, because those that are computed side by side take as long as the largest.
+def roll_out(rows: npt.NDArray[np.int16], room: Integers, course: Course, outcome: Outcome, threads: int) -> None:
+    """Roll out networks (n, width) into the outcome; `room` is (most hidden neurons, most connections) in their rows.
+
+    Threads with a fleet each take them from one queue: the place of the next one, which is 1, and the rows' numbers.
+    Networks of similar size come one after the other, because those that are computed side by side take as long as the
+    largest.
     """
-    return np.concatenate([[1], np.argsort(-sizes(rows, room), kind="stable")])
+    queue = np.concatenate([[1], np.argsort(-sizes(rows, room), kind="stable")])
+    threads = max(1, min(threads, len(rows) // LANES))
+
+    def work(*_: int) -> None:
+        drive(rows, queue, room, course, outcome, new_fleet(len(rows) // threads, *room.tolist()))
+
+    in_chunks(work, threads, 1, threads)
 
 
 @kernel(allocates=False)
@@ -248,7 +259,7 @@ def _close_ranks(fleet: Fleet, n: int) -> int:
 def _send_out(
     fleet: Fleet, g: int, n: int, laser: int, x: Any, y: Any, dx: Any, dy: Any, per_x: Any, per_y: Any
 ) -> int:
-    """Append the rays of one laser of a group to the n that there are, of those lanes that need them."""
+    """Append the rays of one laser of a group, of those lanes that need them, to n others: how many now."""
     which = fleet.used[g, laser] & fleet.busy[g] & fleet.moved[g]
     if which == 0:
         return n
@@ -258,7 +269,7 @@ def _send_out(
 
 @kernel(allocates=False, forceinline=True)
 def _look(fleet: Fleet, g: int, n: int, course: Course) -> int:
-    """Let a group's robots see in which slice the goal is, and append their rays to n: how many there are then."""
+    """Let a group's robots see in which slice the goal is, and append their rays to n others: how many now."""
     robot, value = fleet.robots[g], fleet.value[g]
     x, y = load(robot, X), load(robot, Y)
     sine, cosine = sines_cosines(load(robot, HEADING))
@@ -383,10 +394,7 @@ def _note(fleet: Fleet, g: int, ended: int, course: Course, outcome: Outcome) ->
 def drive(
     rows: npt.NDArray[np.int16], queue: Integers, room: Integers, course: Course, outcome: Outcome, fleet: Fleet
 ) -> None:
-    """Roll out the networks in a queue, which threads with a fleet each share; `outcome` gets their results.
-
-    The queue is a new one of `new_queue`. `room` is (most hidden neurons, most connections) of the networks' encoding.
-    """
+    """Roll out the networks in a queue; see `roll_out`."""
     n_groups = fleet.busy.shape[0]
     for g in range(n_groups):  # lanes that never get a network stand at the start
         for k in range(LANES):

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tesselite.archive.evaluation import Evaluation
-from tesselite.base.threads import checked_threads, in_chunks
-from tesselite.compiled.vectors import LANES
+from tesselite.base.threads import checked_threads
 from tesselite.problems.maze_navigation import layout as geometry
 from tesselite.problems.maze_navigation.networks import Networks, vars_of
 from tesselite.problems.maze_navigation.robot import SPEED, Robot, is_finite_number
@@ -37,6 +36,8 @@ DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 50
 
 STEPS = 3000
 """A lifetime, in simulation steps (section IV-A.1)."""
+
+_AT_ONCE = 1024  # rollouts, which take half a second: compiled code is not interrupted
 
 
 @dataclass(frozen=True)
@@ -105,18 +106,16 @@ class Maze(Problem):
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Evaluate rows that are known to be networks of `self.solutions`."""
-        from tesselite.problems.maze_navigation.lockstep import drive, new_fleet, new_queue
+        from tesselite.problems.maze_navigation.lockstep import roll_out
         from tesselite.problems.maze_navigation.simulation import Outcome
 
-        outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(self.times))))
         networks, room, course = np.ascontiguousarray(rows), self.solutions.room, self._course(scenario)
-        queue = new_queue(networks, room)
-        n_threads = max(1, min(checked_threads(threads), len(rows) // LANES))
-
-        def work(first: int, last: int) -> None:
-            drive(networks, queue, room, course, outcome, new_fleet(len(rows) // n_threads, *room.tolist()))
-
-        in_chunks(work, n_threads, 1, n_threads)
+        outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(self.times))))
+        for first in range(0, len(rows), _AT_ONCE):
+            part = slice(first, first + _AT_ONCE)
+            roll_out(
+                networks[part], room, course, Outcome(*(all_of[part] for all_of in outcome)), checked_threads(threads)
+            )
         return Evaluation.of(*outcome)
 
     def trajectory(self, solution: Any, scenario: str | None = None) -> npt.NDArray[np.float64]:

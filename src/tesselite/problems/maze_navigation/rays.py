@@ -1,7 +1,9 @@
 """Rays through a world: how far the first wall pixel is along a direction, one ray at a time or many side by side.
 
-Both give the same bits: the distance is that of the pixel edge behind which the wall begins, computed from the ray's
-origin, and how a ray gets there does not matter. Which rays a robot sends out is in `lockstep` and `simulation`.
+The distance is that of the pixel edge behind which the wall begins, computed from the ray's origin: how a ray gets
+there changes no bit of it. (Except along a pixel edge, to within rounding, which decides there whether the ray is in
+the pixels on one side or on the other. Such rays are always computed one at a time.) Which rays a robot sends out is in
+`lockstep` and `simulation`.
 """
 
 from __future__ import annotations
@@ -31,25 +33,27 @@ from tesselite.compiled.lanes import (
 Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.uint8]
 
-# What is kept of each ray, in rows of `room` floats: origin, direction and one over it, how far it has got, and the
-# number of its result.
+# The fields of a ray: origin, direction and one over it, how far it has got, and the number of its result. `rays` hold
+# the first field of all rays, then the second, and so on.
 X, Y, DX, DY, PER_X, PER_Y, AT, RESULT = range(8)
 N_FIELDS = 8
-GOING = 3  # where what was seen tells whether a ray goes on
 
 _STRIDE = 4  # moves between two looks at which rays have ended
 _WORTHWHILE = 3.0  # what a pixel holds from which a leap gets further than a walk to the pixel's edge
-_BEYOND = 1e-6  # how far behind an edge a walk goes on: far above rounding, ...
-_CORNER = 4e-6  # ... and edges in x and y that are as near to each other as this are left to `finish_ray`, as are ...
-_STEEPEST = 1e4  # ... rays that cross an edge at so small an angle that they are not behind it there
+
+# A walk goes on a little behind a pixel edge, so that a point tells the pixel: far above rounding, which is up to 1e-10
+# in the largest worlds, even for the steepest rays. Steeper ones, and those that meet edges in x and in y together, are
+# left to `finish_ray`.
+_BEYOND = 1e-5
+_CORNER = 4e-5
+_STEEPEST = 1e4  # 1 / |dx| or 1 / |dy|
 
 
 @kernel(allocates=False)
 def finish_ray(leap: Bytes, width: int, x: float, y: float, dx: float, dy: float, longest: float, walk: bool) -> float:
     """Distance from (x, y) along (dx, dy) to the first wall pixel, at most `longest`.
 
-    Leaps where there is room (unless told to walk), and otherwise goes from pixel edge to pixel edge. The distance of
-    an edge is computed from the ray's origin, so the answer's bits do not depend on where the walk began.
+    Leaps where there is room (unless told to walk, for tests), and otherwise goes from pixel edge to pixel edge.
     """
     step_x = 1.0 if dx >= 0.0 else -1.0
     step_y = 1.0 if dy >= 0.0 else -1.0
@@ -90,17 +94,22 @@ def new_rays(most: int) -> Floats:
 
 
 @part()
+def _place(rays: Floats, field: int, first: int) -> int:
+    """Where a field of ray `first` is."""
+    return field * (rays.shape[0] // N_FIELDS) + first
+
+
+@part()
 def append(rays: Floats, n: int, which: int, fields: Any) -> int:
-    """Append the rays of the lanes whose bits are set to the n that are there: how many there are then."""
-    room = rays.shape[0] // N_FIELDS
+    """Append the rays of the lanes whose bits are set to the n that are there; returns their new number."""
     for field in range(N_FIELDS):
-        store(rays, field * room + n, packed(where(which), fields[field]))
+        store(rays, _place(rays, field, n), packed(where(which), fields[field]))
     return n + count(which)
 
 
 @kernel(allocates=False)
 def trace(leap: Bytes, width: int, rays: Floats, n: int, longest: float, results: Floats) -> None:
-    """Write into results[number] how far each of the n rays in rays[0] gets; the last of `results` is for none of them.
+    """Write into results[number] how far each of the n rays in rays[0] gets; the last result is that of idle rays.
 
     Vectors of rays move for some strides, two at a time so that their latencies overlap; then those that are left move
     together. A ray whose next step is unsure gets a negative result at first.
@@ -113,14 +122,16 @@ def trace(leap: Bytes, width: int, rays: Floats, n: int, longest: float, results
         for first in range(0, before, 2 * LANES):
             one, other = _vector(given, first), _vector(given, first + LANES)
             at, other_at = one[AT], other[AT]
-            seen, other_seen = _look(leap, width, longest, one, at), _look(leap, width, longest, other, other_at)
+            seen, other_seen = _map_at(leap, width, longest, one, at), _map_at(leap, width, longest, other, other_at)
             for _ in range(1, _STRIDE):
-                at, other_at = _move(one, at, seen), _move(other, other_at, other_seen)
-                seen, other_seen = _look(leap, width, longest, one, at), _look(leap, width, longest, other, other_at)
+                at, other_at = _advanced(one, at, seen), _advanced(other, other_at, other_seen)
+                seen = _map_at(leap, width, longest, one, at)
+                other_seen = _map_at(leap, width, longest, other, other_at)
             for ray, end, last in ((one, at, seen), (other, other_at, other_seen)):
-                unsure = _sort_out(longest, ray, last, results)
-                goes_on = bits(last[GOING]) & ~unsure
-                left = append(rays[1], left, goes_on, (*ray[:AT], _move(ray, end, last), ray[RESULT]))
+                unsure = _keep_results(longest, ray, last, results)
+                _, _, _, going = last
+                fields = (*ray[:AT], _advanced(ray, end, last), ray[RESULT])
+                left = append(rays[1], left, bits(going) & ~unsure, fields)
                 asked |= unsure
         given = rays[1]
     if asked:
@@ -130,11 +141,10 @@ def trace(leap: Bytes, width: int, rays: Floats, n: int, longest: float, results
 @part()
 def _append_idle(rays: Floats, n: int, longest: float, result: float) -> None:
     """Fill up the last vectors with rays that have ended, in the world's first pixel."""
-    room = rays.shape[0] // N_FIELDS
     for field in range(N_FIELDS):
-        idle = longest + 1.0 if field == AT else result if field == RESULT else 0.0
-        store(rays, field * room + n, idle)
-        store(rays, field * room + n + LANES, idle)
+        idle = 2.0 * longest + 1.0 if field == AT else result if field == RESULT else 0.0
+        store(rays, _place(rays, field, n), idle)
+        store(rays, _place(rays, field, n + LANES), idle)
 
 
 @kernel(allocates=False)
@@ -149,43 +159,46 @@ def _finish(leap: Bytes, width: int, rays: Floats, n: int, longest: float, resul
 @part()
 def _vector(rays: Floats, first: int) -> Any:
     """The fields of the rays that begin at `first`."""
-    room = rays.shape[0] // N_FIELDS
     return (
-        load(rays, X * room + first),
-        load(rays, Y * room + first),
-        load(rays, DX * room + first),
-        load(rays, DY * room + first),
-        load(rays, PER_X * room + first),
-        load(rays, PER_Y * room + first),
-        load(rays, AT * room + first),
-        load(rays, RESULT * room + first),
+        load(rays, _place(rays, X, first)),
+        load(rays, _place(rays, Y, first)),
+        load(rays, _place(rays, DX, first)),
+        load(rays, _place(rays, DY, first)),
+        load(rays, _place(rays, PER_X, first)),
+        load(rays, _place(rays, PER_Y, first)),
+        load(rays, _place(rays, AT, first)),
+        load(rays, _place(rays, RESULT, first)),
     )
 
 
 @part()
-def _look(leap: Bytes, width: int, longest: float, ray: Any, at: Any) -> Any:
-    """The pixels that rays have come to, how far they may leap from there, and the rays that go on."""
+def _map_at(leap: Bytes, width: int, longest: float, ray: Any, at: Any) -> Any:
+    """The pixels that rays have come to, how far they may leap from there, and which of them go on."""
     i, j = floored(ray[X] + at * ray[DX]), floored(ray[Y] + at * ray[DY])
     free = cells(leap, j * float(width) + i)
     return i, j, free, (free > 0.0) & (at < longest + 2.0 * _BEYOND)  # the wall may begin at the edge before
 
 
 @part()
-def _step(ray: Any, seen: Any) -> Any:
-    """Where rays walk to, which of them must walk as they have no room to leap, and which of these can.
-
-    A walk goes to a point a little behind the next pixel edge; so a pixel always follows from a point.
-    """
-    i, j, free, going = seen
-    t_x = (i + choose(ray[DX] >= 0.0, spread(1.0), 0.0) - ray[X]) * ray[PER_X]
-    t_y = (j + choose(ray[DY] >= 0.0, spread(1.0), 0.0) - ray[Y]) * ray[PER_Y]
-    across = t_x < t_y
-    sure = (magnitude(t_x - t_y) >= _CORNER) & (magnitude(choose(across, ray[PER_X], ray[PER_Y])) <= _STEEPEST)
-    return choose(across, t_x, t_y) + _BEYOND, going & (free < _WORTHWHILE), sure
+def _edges(ray: Any, i: Any, j: Any, far: float) -> Any:
+    """How far the edges of pixels in x and in y are along rays: the far ones with 1, the near ones with 0."""
+    to_x = i + choose(ray[DX] >= 0.0, spread(far), 1.0 - far) - ray[X]
+    to_y = j + choose(ray[DY] >= 0.0, spread(far), 1.0 - far) - ray[Y]
+    return to_x * ray[PER_X], to_y * ray[PER_Y]
 
 
 @part()
-def _move(ray: Any, at: Any, seen: Any) -> Any:
+def _step(ray: Any, seen: Any) -> Any:
+    """Where rays walk to, which of them must walk as they have no room to leap, and which may."""
+    i, j, free, going = seen
+    t_x, t_y = _edges(ray, i, j, 1.0)
+    gentle = (magnitude(ray[PER_X]) <= _STEEPEST) & (magnitude(ray[PER_Y]) <= _STEEPEST)
+    sure = (magnitude(t_x - t_y) >= _CORNER) & gentle
+    return choose(t_x < t_y, t_x, t_y) + _BEYOND, going & (free < _WORTHWHILE), sure
+
+
+@part()
+def _advanced(ray: Any, at: Any, seen: Any) -> Any:
     """How far rays are after a leap or a step."""
     _, _, free, going = seen
     step, slow, sure = _step(ray, seen)
@@ -194,18 +207,16 @@ def _move(ray: Any, at: Any, seen: Any) -> Any:
 
 
 @part()
-def _sort_out(longest: float, ray: Any, seen: Any, results: Floats) -> int:
+def _keep_results(longest: float, ray: Any, seen: Any, results: Floats) -> int:
     """Write the results of the rays that have ended, if that was seen; bits of those whose next step is unsure.
 
-    Results of rays that go on are of no use, but to write them is faster than to ask which they are.
+    Results of rays that go on are of no use, but writing them is faster than asking which they are.
     """
     i, j, free, _ = seen
     _, slow, sure = _step(ray, seen)
     unsure = bits(slow) & ~bits(sure)
-    # The edge through which a ray came into a wall is the later one of those on the pixel's near sides.
-    t_x = (i + choose(ray[DX] >= 0.0, spread(0.0), 1.0) - ray[X]) * ray[PER_X]
-    t_y = (j + choose(ray[DY] >= 0.0, spread(0.0), 1.0) - ray[Y]) * ray[PER_Y]
-    edge = choose(t_x > t_y, t_x, choose(t_y == t_y, t_y, t_x))  # t_y is no number for rays along an edge in x
+    t_x, t_y = _edges(ray, i, j, 0.0)
+    edge = choose(t_x > t_y, t_x, t_y)
     found = choose((free == 0.0) & (edge < longest), edge, longest)
     scatter(results, ray[RESULT], choose(where(unsure), spread(-1.0), found))
     return unsure

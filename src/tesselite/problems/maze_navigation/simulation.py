@@ -17,6 +17,7 @@ from tesselite.compiled.lanes import LANES, spread, store
 from tesselite.problems.maze_navigation.arithmetic import sine_cosine, tanh
 from tesselite.problems.maze_navigation.network_code import FIRST_VALUE, N_INPUTS, new_wiring, wire
 from tesselite.problems.maze_navigation.rays import finish_ray
+from tesselite.problems.maze_navigation.robot import N_LASERS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ _SINC = (-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362880.0, -1.0 / 39916800
 def lasers(
     leap: Bytes, width: int, x: float, y: float, cosine: float, sine: float, longest: float, walk: bool, out: Floats
 ) -> None:
-    """Distances at -45, 0 and +45 degrees from the heading, into out[:3]; `walk` goes from pixel to pixel."""
+    """Distances at -45, 0 and +45 degrees from the heading, into out[:3]; `walk` is for tests."""
     left_x, left_y = (cosine + sine) * HALF_ROOT, (sine - cosine) * HALF_ROOT
     out[0] = finish_ray(leap, width, x, y, left_x, left_y, longest, walk)
     out[1] = finish_ray(leap, width, x, y, cosine, sine, longest, walk)
@@ -66,7 +67,7 @@ def slice_of(to_x: float, to_y: float, cosine: float, sine: float, around: bool)
 class Course(NamedTuple):
     """Where a robot drives and how: maps of the world, flat, with rows of `width` pixels; the robot; the time it has.
 
-    `start` is x, y, heading. Positions are noted at each of `times`, out of `n_steps`.
+    `start` is x, y, heading. Positions are noted at each of `times`, the last of which is `n_steps`.
     """
 
     width: int
@@ -105,7 +106,7 @@ def drive_one(row: npt.NDArray[np.int16], room: Integers, course: Course, record
     wiring = new_wiring(room[0], room[1])
     n_neurons = wire(row, room[0], room[1], wiring)
     value, fresh = np.zeros(FIRST_VALUE + n_neurons), np.zeros(n_neurons)
-    distance, activation = np.zeros(3), np.zeros(LANES)
+    distance, activation = np.zeros(N_LASERS), np.zeros(LANES)
     goal, width = course.goal, course.width
     x, y, heading = course.start[0], course.start[1], course.start[2]
     record[:] = 0.0
@@ -114,9 +115,9 @@ def drive_one(row: npt.NDArray[np.int16], room: Integers, course: Course, record
         sine, cosine = sine_cosine(heading)
         lasers(course.leap, width, x, y, cosine, sine, course.laser_range, False, distance)
         value[:N_INPUTS] = 0.0
-        for laser in range(3):
+        for laser in range(N_LASERS):
             value[laser] = distance[laser] / course.laser_range
-        value[3 + slice_of(goal[0] - x, goal[1] - y, cosine, sine, course.flags & AROUND != 0)] = 1.0
+        value[N_LASERS + slice_of(goal[0] - x, goal[1] - y, cosine, sine, course.flags & AROUND != 0)] = 1.0
         for i in range(n_neurons):
             total = 0.0
             for c in range(wiring.first[i], wiring.first[i + 1]):

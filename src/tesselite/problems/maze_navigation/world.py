@@ -20,6 +20,9 @@ from tesselite.problems.maze_navigation.robot import is_finite_number
 
 Bitmap = npt.NDArray[np.bool_]
 
+LONGEST_SIDE = 2**20
+"""Pixels: in larger worlds rounding could decide where a ray is."""
+
 SMALLEST_RADIUS = 2.0
 """A robot moves at most 2 units a step: with this radius it cannot jump over a wall of one pixel."""
 
@@ -189,8 +192,11 @@ def _pixel(point: Sequence[float]) -> tuple[int, int]:
 
 def _checked_walls(walls: Any) -> Bitmap:
     array = np.asarray(walls)
-    if array.ndim != 2 or min(array.shape) < 3 or array.dtype.kind not in "biuf":
-        raise ValueError(f"walls: expected a bitmap of shape (height, width), got shape {array.shape}")
+    if array.ndim != 2 or min(array.shape) < 3 or max(array.shape) > LONGEST_SIDE or array.dtype.kind not in "biuf":
+        raise ValueError(
+            f"walls: expected a bitmap of shape (height, width), 3 to {LONGEST_SIDE:,} pixels each, "
+            f"got shape {array.shape}"
+        )
     return np.array(array, dtype=np.bool_, order="C")
 
 
