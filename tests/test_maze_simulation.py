@@ -486,6 +486,15 @@ def test_trajectory_and_evaluation_tell_the_same(problem):
             assert np.hypot(path[:, 0] - 500, path[:, 1] - 500).min() == pytest.approx(fitness, abs=1e-12)
 
 
+@pytest.mark.parametrize("every", [1, 15, 70, 100])
+def test_paths_are_those_of_the_records(every):
+    problem = maze("2d", steps=100)
+    rows = mutated(problem, 20, seed=21)
+    for scenario in (None, "3"):
+        expected = [problem.trajectory(row, scenario)[::every, :2] for row in rows]
+        assert np.array_equal(problem.paths(rows, every, scenario), expected)
+
+
 def test_the_robot_never_touches_a_wall(problem):
     for scenario in (None, "8", "13"):
         blocked = problem.world_of(scenario).blocked

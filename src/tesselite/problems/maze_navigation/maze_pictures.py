@@ -264,7 +264,7 @@ def draw_run(problem: Maze, archive: Any, folder: Path, kind: str) -> list[Path]
         else:
             order = np.argsort(elites.fitness, kind="stable")
             order = order[np.unique(np.linspace(0, len(order) - 1, _PATHS_SHOWN).round().astype(int))]
-            paths = np.array([problem.trajectory(elites.solutions[i])[::5, :2] for i in order])
+            paths = problem.paths(elites.solutions[order], 5)
             shown = draw_paths(ax, problem.world, paths, elites.fitness[order])
             ax.set_title(
                 f"{problem.name}: trajectories of {len(order):,} of {len(elites):,} elites, from best to worst"

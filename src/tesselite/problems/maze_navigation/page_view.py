@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tesselite.base.threads import checked_threads, in_chunks
 from tesselite.problems.maze_navigation.networks import INPUTS, OUTPUTS
 from tesselite.problems.maze_navigation.world import Bitmap
 from tesselite.spaces.solutions import Rows
@@ -36,19 +35,12 @@ def describe(problem: Maze, solutions: Rows, scenario: str | None) -> dict[str, 
     world = problem.world_of(scenario)
     every = max(1, problem.steps // _POINTS)
     height, width = world.walls.shape
-    points = np.empty((len(solutions), problem.steps // every + 1, 2))
-
-    def work(first: int, last: int) -> None:
-        for row in range(first, last):
-            points[row] = problem.trajectory(solutions[row], scenario)[::every, :2]
-
-    in_chunks(work, len(solutions), 16, checked_threads(None))
     return {
         "kind": "drive",
         "script": resources.files(__package__).joinpath("page_view.js").read_text(encoding="utf-8"),
         "per_elite": ["points"],
         "step": {"points": 1.0},
-        "points": points,
+        "points": problem.paths(solutions, every, scenario),
         "every": every,
         "bounds": [0.0, float(width), 0.0, float(height)],
         "flip_y": True,

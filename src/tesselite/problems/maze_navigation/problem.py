@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tesselite.archive.archive import Archive
-    from tesselite.problems.maze_navigation.simulation import Course
+    from tesselite.problems.maze_navigation.simulation import Course, Outcome
 
 DESCRIPTORS = {"2d": 1, "10d": 5, "20d": 10, "50d": 25, "250d": 125, "1000d": 500}
 """The paper's descriptors, and on how many points of the trajectory each rests (section IV-A.3)."""
@@ -106,17 +106,31 @@ class Maze(Problem):
 
     def evaluate_rows(self, rows: Rows, scenario: str | None, threads: int | None) -> Evaluation:
         """Evaluate rows that are known to be networks of `self.solutions`."""
+        return Evaluation.of(*self._roll_out(rows, scenario, self.times, threads))
+
+    def paths(self, rows: Rows, every: int, scenario: str | None = None) -> npt.NDArray[np.float64]:
+        """Where networks drive: x, y at the start and after each `every` steps, shape (n, 1 + steps // every, 2).
+
+        The rows are known to be networks of `self.solutions`.
+        """
+        times = np.arange(every, self.steps + 1, every, dtype=np.int64)
+        n = len(times)
+        driven = self._roll_out(rows, scenario, np.union1d(times, self.steps), None).features[:, : 2 * n]
+        start = np.broadcast_to(self.world_of(scenario).start[:2], (len(rows), 1, 2))
+        return np.concatenate([start, driven.reshape(len(rows), n, 2)], axis=1)
+
+    def _roll_out(self, rows: Rows, scenario: str | None, times: npt.NDArray[np.int64], threads: int | None) -> Outcome:
+        """Roll out networks, and note where they are at each of `times`, the last of which is the end."""
         from tesselite.problems.maze_navigation.lockstep import roll_out
         from tesselite.problems.maze_navigation.simulation import Outcome
 
-        networks, room, course = np.ascontiguousarray(rows), self.solutions.room, self._course(scenario)
-        outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(self.times))))
+        networks, course = np.ascontiguousarray(rows), self._course(scenario, times)
+        outcome = Outcome(np.empty(len(rows)), np.empty((len(rows), 2 * len(times))))
         for first in range(0, len(rows), _AT_ONCE):
             part = slice(first, first + _AT_ONCE)
-            roll_out(
-                networks[part], room, course, Outcome(*(all_of[part] for all_of in outcome)), checked_threads(threads)
-            )
-        return Evaluation.of(*outcome)
+            of_part = Outcome(outcome.fitness[part], outcome.features[part])
+            roll_out(networks[part], self.solutions.room, course, of_part, checked_threads(threads))
+        return outcome
 
     def trajectory(self, solution: Any, scenario: str | None = None) -> npt.NDArray[np.float64]:
         """The poses of one network's robot, shape (steps + 1, 3): x, y, heading, from the start on.
@@ -137,7 +151,7 @@ class Maze(Problem):
         from tesselite.problems.maze_navigation.simulation import drive_one
 
         record = np.empty((self.steps + 1, 5 + self.solutions.max_hidden))
-        drive_one(rows[0], self.solutions.room, self._course(scenario), record)
+        drive_one(rows[0], self.solutions.room, self._course(scenario, self.times), record)
         return record
 
     def scenario_phrase(self, scenario: str) -> str:
@@ -169,7 +183,7 @@ class Maze(Problem):
 
         return draw_run(self, archive, folder, kind)
 
-    def _course(self, scenario: str | None) -> Course:
+    def _course(self, scenario: str | None, times: npt.NDArray[np.int64]) -> Course:
         """What the compiled rollouts need to know of a scenario's world."""
         from tesselite.problems.maze_navigation.simulation import AROUND, STICK, Course
 
@@ -189,7 +203,7 @@ class Maze(Problem):
             laser_range=float(self.robot.laser_range),
             flags=flags,
             n_steps=self.steps,
-            times=self.times,
+            times=times,
         )
 
 
