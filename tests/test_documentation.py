@@ -18,6 +18,7 @@ import typer
 
 import tesselite as tl
 from tesselite.cli.app import app
+from tesselite.execution.workers.processes import Processes
 from tesselite.runs.plan import Plan
 
 MOST = 3_000  # evaluations of a run
@@ -44,7 +45,7 @@ def with_blocks() -> list[object]:
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """In an empty folder, without windows, and with budgets that a test can afford."""
+    """In an empty folder, without windows, and with budgets and workers that a test can afford."""
     monkeypatch.chdir(tmp_path)
     matplotlib.use("agg")
     of = Plan.of.__func__
@@ -54,6 +55,8 @@ def small(tmp_path, monkeypatch):
         )
     )
     monkeypatch.setattr(Plan, "of", capped)
+    start = Processes.__init__
+    monkeypatch.setattr(Processes, "__init__", lambda self, n, **named: start(self, min(n, 2), **named))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path, str(STAND_INS)])
     known = set(sys.modules)
     yield
