@@ -109,7 +109,7 @@ def append(rays: Floats, n: int, which: int, fields: Any) -> int:
 
 @kernel(allocates=False)
 def trace(leap: Bytes, width: int, rays: Floats, n: int, longest: float, results: Floats) -> None:
-    """Write into results[number] how far each of the n rays in rays[0] gets; the last result is that of idle rays.
+    """Write into results[number] how far each of the n rays in rays[0] gets. The last result is for idle rays.
 
     Vectors of rays move for some strides, two at a time so that their latencies overlap; then those that are left move
     together. A ray whose next step is unsure gets a negative result at first.
